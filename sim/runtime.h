@@ -1,5 +1,5 @@
-/* A software stack's own costs: what it launches, how long its host thread takes, what it holds in memory.
- * From models/runtimes/NAME.yaml; never fitted to one scenario. */
+/* A software stack's own costs: what it launches, how long its host thread takes, what it holds in
+ * memory. From models/runtimes/NAME.yaml; never fitted to one scenario. */
 #ifndef SW_RUNTIME_H
 #define SW_RUNTIME_H
 
@@ -10,13 +10,14 @@ typedef struct sw_runtime {
     double launch_host_s;   /* host thread, once a kernel */
     double launch_device_s; /* gap between kernels on the device, once a kernel */
     double copy_host_s;     /* host thread, once an asynchronous copy */
-    double sync_host_s;     /* host thread, once a blocking wait, after what it waits for has ended */
-    double step_host_s;     /* host thread, once a step (sampling, scheduling, Python) */
-    double event_host_s;    /* host thread, once an event (hooks of an eager framework) */
-    double alloc_host_s;    /* host thread, once an allocation the allocator reports as a system call */
-    uint32_t run_ahead;     /* kernels that may be queued before the host blocks; 0: unbounded */
-    bool pinned;            /* host copies of weights are pinned */
-    uint64_t vram_reserved_bytes; /* context, libraries, workspaces, on each GPU */
+    double sync_host_s;  /* host thread, once a blocking wait, after what it waits for has ended */
+    double step_host_s;  /* host thread, once a step (sampling, scheduling, Python) */
+    double event_host_s; /* host thread, once an event (hooks of an eager framework) */
+    double
+        alloc_host_s;   /* host thread, once an allocation the allocator reports as a system call */
+    uint32_t run_ahead; /* kernels that may be queued before the host blocks; 0: unbounded */
+    bool pinned;        /* host copies of weights are pinned */
+    uint64_t vram_reserved_bytes;         /* context, libraries, workspaces, on each GPU */
     sw_efficiency factor[SW_CLASS_COUNT]; /* multiplies the device's own efficiency; fixed_s adds */
 } sw_runtime;
 
