@@ -52,7 +52,8 @@ typedef struct sw_layer {
     uint32_t heads, kv_heads;      /* query heads, key/value heads */
     uint32_t head_dim, v_head_dim; /* elements of one K (and Q) head and one V head */
     uint32_t kv_latent, rope_dim;  /* MLA: latent and rope elements cached a token */
-    uint64_t window;               /* WINDOW: tokens */
+    uint32_t kv_index_dim;  /* sparse attention: elements of the indexer's key cached a token */
+    uint64_t window;        /* WINDOW: tokens */
     uint64_t state_elems;   /* STATE: elements of recurrent state a sequence (see state_bytes) */
     uint64_t state_bytes;   /* STATE: bytes of it as the reference implementation stores it */
     int32_t kv_shared_with; /* layer whose KV this one reads instead of its own; -1: own */
