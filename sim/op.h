@@ -30,19 +30,15 @@ typedef enum sw_op_kind {
 #define SW_CAT_LIST(X)                                                                             \
     X(GPU_COMPUTE, "gpu_compute", "GPU arithmetic")                                                \
     X(GPU_MEMORY, "gpu_memory", "GPU memory-bound kernel")                                         \
-        X(CPU_COMPUTE, "cpu_compute", "CPU arithmetic")                                            \
-            X(CPU_MEMORY, "cpu_memory", "CPU memory-bound kernel")                                 \
-                X(IN_PLACE, "in_place", "kernel reading over the link")                            \
-                    X(H2D, "h2d", "copy to the GPU") X(D2H, "d2h", "copy from the GPU")            \
-                        X(PEER, "peer", "copy between GPUs or within a tier")                      \
-                            X(NVME_READ, "nvme_read", "NVMe read")                                 \
-                                X(NVME_WRITE, "nvme_write", "NVMe write")                          \
-                                    X(FAULT, "page_faults", "page faults")                         \
-                                        X(ALLOC, "allocation", "allocation calls")                 \
-                                            X(SETUP, "setup", "copy and kernel set-up")            \
-                                                X(HOST, "host", "host thread")                     \
-                                                    X(COLLECTIVE, "collective", "collective")      \
-                                                        X(IDLE, "idle", "idle")
+    X(CPU_COMPUTE, "cpu_compute", "CPU arithmetic")                                                \
+    X(CPU_MEMORY, "cpu_memory", "CPU memory-bound kernel")                                         \
+    X(IN_PLACE, "in_place", "kernel reading over the link")                                        \
+    X(H2D, "h2d", "copy to the GPU")                                                               \
+    X(D2H, "d2h", "copy from the GPU") X(PEER, "peer", "copy between GPUs or within a tier")       \
+        X(NVME_READ, "nvme_read", "NVMe read") X(NVME_WRITE, "nvme_write", "NVMe write")           \
+            X(FAULT, "page_faults", "page faults") X(ALLOC, "allocation", "allocation calls")      \
+                X(SETUP, "setup", "copy and kernel set-up") X(HOST, "host", "host thread")         \
+                    X(COLLECTIVE, "collective", "collective") X(IDLE, "idle", "idle")
 typedef enum sw_cat {
 #define X(name, key, text) SW_CAT_##name,
     SW_CAT_LIST(X)

@@ -45,9 +45,10 @@ typedef enum sw_queue_kind {
 /* Classes of kernels: what an efficiency is given for, and what times are broken down by. */
 #define SW_CLASS_LIST(X)                                                                           \
     X(GENERIC, "generic")                                                                          \
-    X(GEMM, "gemm") X(ATTN_PREFILL, "attention prefill") X(ATTN_DECODE, "attention decode")        \
-        X(EMBED, "embedding") X(ELEMENTWISE, "elementwise") X(ROUTER, "router")                    \
-            X(EXPERT, "expert gemm") X(SAMPLE, "sample")
+    X(GEMM, "gemm")                                                                                \
+    X(ATTN_PREFILL, "attention prefill") X(ATTN_DECODE, "attention decode") X(EMBED, "embedding")  \
+        X(ELEMENTWISE, "elementwise") X(ROUTER, "router") X(EXPERT, "expert gemm")                 \
+            X(SAMPLE, "sample")
 typedef enum sw_class {
 #define X(name, text) SW_CLASS_##name,
     SW_CLASS_LIST(X)
