@@ -87,6 +87,7 @@ typedef struct sw_op {
     uint8_t kind;           /* sw_op_kind */
     uint8_t cat, cat_fixed; /* sw_cat of its flows and of fixed_s */
     uint8_t n_flows;
+    uint8_t phase;  /* sw_phase (trace.h) of that step */
     uint32_t step;        /* step that it serves, from 0 */
     uint64_t event;       /* sequence number of the trace event that caused it; 0 none */
     uint64_t needs_known; /* causality: the op whose end made this op's cause known; 0 none; also in

@@ -90,6 +90,7 @@ typedef struct sw_unit {
     double core_Bps; /* CPU: what one core can stream (a copying thread) */
     sw_efficiency eff[SW_CLASS_COUNT];
     int16_t res;   /* its arithmetic */
+    int16_t path; /* the path that is just its arithmetic */
     int16_t tier;  /* local tier */
     int16_t queue; /* compute queue */
 } sw_unit;
