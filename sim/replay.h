@@ -4,6 +4,7 @@
 
 #include "sim/alloc.h"
 #include "sim/backend.h"
+#include "sim/base/stream.h"
 #include "sim/bound.h"
 #include "sim/observe.h"
 #include "sim/policy.h"
@@ -22,6 +23,7 @@ typedef struct sw_replay {
     const sw_node *alloc_map;
     const sw_backend_ops *backend;
     uint32_t chunk_ops, window_chunks; /* 0: 512 and 8 */
+    sw_writer *decisions;              /* the decision log goes here; NULL: only its hash is kept */
     const sw_observer *observers;
     uint32_t n_observers;
     void (*progress)(void *arg, uint64_t events,
