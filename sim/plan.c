@@ -230,6 +230,11 @@ uint64_t sw_plan_next_use(sw_plan *p, uint32_t block) {
     return at < end ? s->use_seq[at] : UINT64_MAX;
 }
 
+void sw_plan_unlock(sw_plan *p, uint32_t block) {
+    sw_entry *e = sw_ledger_entry(&p->ledger, block);
+    if (e) e->locked_event = 0;
+}
+
 void sw_plan_pin(sw_plan *p, uint32_t block, int tier, bool pinned) {
     sw_entry *e = sw_ledger_entry(&p->ledger, block);
     sw_replica *r = e ? sw_entry_replica(e, tier) : NULL;

@@ -85,6 +85,8 @@ sw_status sw_plan_prefetch(sw_plan *p, uint32_t block, int tier, sw_error *err);
 /** Takes the replica away: the only current one is copied to RAM, else NVMe, first; any other is
  * dropped. */
 sw_status sw_plan_evict(sw_plan *p, uint32_t block, int tier, sw_error *err);
+/** Lets a block of the event at hand be evicted already: its part has been run (sw_plan_run_part). */
+void sw_plan_unlock(sw_plan *p, uint32_t block);
 void sw_plan_pin(sw_plan *p, uint32_t block, int tier, bool pinned);
 /** Runs the event at hand on the unit; each block is read where sw_plan_where says and written
  * there. */

@@ -1,4 +1,5 @@
 /* Scenario files, resolved (see scenario.h and docs/scenario.md). */
+#include "sim/base/vec.h"
 #include "sim/scenario.h"
 #include <stdio.h>
 #include <unistd.h>
