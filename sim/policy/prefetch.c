@@ -13,10 +13,12 @@ typedef struct ctx {
     bool spread;
     int unit, tier;
     uint32_t n_order;
-    uint32_t *order; /* weight blocks in the order of use, experts and gathers aside */
-    uint32_t *place; /* block -> place in order, SW_NONE */
-    bool *is_pinned; /* by place */
-    sw_recency stream, experts;
+    uint32_t *order;   /* weight blocks in the order of use, experts and gathers aside */
+    uint32_t *place;   /* block -> place in order, SW_NONE */
+    bool *is_pinned;   /* by place */
+    sw_recency stream; /* the streamed blocks in VRAM or on their way: as a set */
+    sw_recency experts;
+    uint32_t now, reach; /* place in use; how far ahead the block lies for which room is sought */
 } ctx;
 
 static const sw_param params[] = {
@@ -136,6 +138,7 @@ static sw_status look_ahead(ctx *c, sw_plan *p, uint32_t place, sw_error *err) {
         if (c->is_pinned[at]) continue;
         ahead--;
         if (sw_plan_resident(p, b, c->tier)) continue;
+        c->reach = k;
         sw_status st = sw_plan_fetch(p, b, c->tier, err);
         if (st == SW_SPACE) return SW_OK; /* the slots are all ahead of us already */
         SW_TRY(st);
@@ -155,6 +158,7 @@ static sw_status prefetch_access(void *po, sw_plan *p, const sw_event *ev, sw_er
     for (uint32_t i = 0; i < ev->n_uses; i++) {
         uint32_t b = ev->uses[i].block;
         if (!sw_kit_is_weight(p, b)) continue;
+        if (c->place[b] != SW_NONE) c->now = c->place[b], c->reach = 0;
         if (!sw_plan_resident(p, b, c->tier)) {
             SW_TRY(sw_plan_fetch(p, b, c->tier, err));
             sw_plan_count(p, "prefetch_late", 1);
@@ -170,14 +174,23 @@ static sw_status prefetch_access(void *po, sw_plan *p, const sw_event *ev, sw_er
     return place == SW_NONE ? SW_OK : look_ahead(c, p, place, err);
 }
 
-/* A streamed block that has been used goes first: the one touched longest ago. Blocks fetched ahead
- * were touched when they were fetched, so they come after those in use before them. Then experts.
- */
+/* The streamed block whose turn is farthest ahead goes first (the one just used), but none whose
+ * turn comes before that of the block which wants its room. Then experts. */
 static uint32_t prefetch_victim(void *po, sw_plan *p, int tier, uint64_t bytes) {
     ctx *c = po;
+    uint32_t best = SW_NONE, farthest = c->reach;
     (void)bytes;
-    uint32_t b = sw_recency_victim(&c->stream, p, tier, false);
-    return b != SW_NONE ? b : sw_recency_victim(&c->experts, p, tier, false);
+    for (uint32_t b = c->stream.head, next; b != SW_NONE; b = next) {
+        next = c->stream.next[b];
+        if (!sw_plan_resident(p, b, tier)) {
+            sw_recency_drop(&c->stream, b);
+            continue;
+        }
+        uint32_t ahead = (c->place[b] + c->n_order - c->now) % c->n_order;
+        if (!ahead) ahead = c->n_order; /* in use: not before a whole round */
+        if (ahead > farthest && sw_plan_evictable(p, b, tier)) farthest = ahead, best = b;
+    }
+    return best != SW_NONE ? best : sw_recency_victim(&c->experts, p, tier, false);
 }
 
 static void prefetch_close(void *po) {
