@@ -9,6 +9,7 @@
 
 #include "models/build.h"
 #include "sim/base/json.h"
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -82,7 +83,8 @@ enum {
     F_FREQS = 1u << 20, /* GGUF holds rope_freqs */
     F_VPROJ = 1u << 21, /* v has its own product */
     F_PROJ = 1u << 22,  /* OPT-350m: embedding narrower than hidden */
-    F_FNORM = 1u << 23  /* a final norm */
+    F_FNORM = 1u << 23, /* a final norm */
+    F_MTPEMB = 1u << 24 /* prediction layers with an embedding and a head of their own */
 };
 
 typedef enum hf_kind {
@@ -112,7 +114,7 @@ typedef struct hf_row {
 
 /* What one layer consists of. */
 typedef struct hf_plan {
-    const hf_row *attn, *ffn, *norms;
+    const hf_row *attn, *ffn, *norms, *extra; /* extra: a prediction layer's own */
     uint32_t flags;
     uint64_t dim[D_COUNT];
     sw_layer geo;
@@ -153,6 +155,7 @@ typedef struct hf_cfg {
     int64_t experts, top_k, eff, sff, n_shared, first_dense, mtp, window;
     int64_t q_lora, kv_lora, nope, rope, index_heads, index_dim;
     int64_t conv_kernel, state, groups, s_heads, s_head_dim, latent;
+    int64_t emb, types; /* width of a narrower embedding; BERT's token types */
     bool tied;
     uint32_t flags;
     sw_dtype type;
@@ -168,7 +171,10 @@ typedef struct hf_cfg {
 struct hf_arch {
     const char *model_type, *gguf; /* gguf NULL: llama.cpp's formats are not offered */
     const char *prefix, *layer;    /* "model.", "layers.%u." */
-    const hf_row *head, *norms, *attn, *dense, *moe, *mtp;
+    const hf_row *head, *norms, *attn, *attn2, *dense, *moe; /* attn2: a second kind of layer */
+    const hf_row *mtp; /* prediction layers, numbered after the others: what they have besides */
+    const char *mtp_prefix; /* or layers under this name, numbered from 0 */
+    uint32_t mtp_layers;    /* layers a prediction head has; 0: one */
     uint32_t flags;
     int64_t
         window_every; /* without layer_types: every such layer is full; 0: all have the window */

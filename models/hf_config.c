@@ -196,8 +196,11 @@ static sw_status too_big(const hf_cfg *c, sw_error *err) {
 }
 
 void sw_hf_plan(const hf_cfg *c, uint32_t i, hf_plan *p) {
-    /* A prediction layer (i beyond the layers) looks like the last one. */
-    const struct hf_lay *lay = &c->lay[i < c->layers ? i : c->layers - 1];
+    /* A prediction layer (i beyond the layers) looks like the last one, with all that it may have.
+     */
+    struct hf_lay last = c->lay[c->layers - 1];
+    last.no_flags = 0;
+    const struct hf_lay *lay = i < c->layers ? &c->lay[i] : &last;
     uint64_t heads = (uint64_t)(lay->heads ? lay->heads : c->heads);
     uint64_t kv = (uint64_t)(lay->kv_heads ? lay->kv_heads : c->kv_heads);
     uint64_t hd = (uint64_t)(lay->head_dim ? lay->head_dim : c->head_dim);
@@ -214,6 +217,8 @@ void sw_hf_plan(const hf_cfg *c, uint32_t i, hf_plan *p) {
                 [D_H2] = 2 * h,
                 [D_VOCAB] = (uint64_t)c->vocab,
                 [D_POS] = (uint64_t)c->ctx,
+                [D_TYPES] = (uint64_t)c->types,
+                [D_EMB] = (uint64_t)(c->emb ? c->emb : c->hidden),
                 [D_Q] = heads * hd,
                 [D_QG] = 2 * heads * hd,
                 [D_K] = kv * hd,
@@ -249,7 +254,8 @@ void sw_hf_plan(const hf_cfg *c, uint32_t i, hf_plan *p) {
                 .v_head_dim = (uint32_t)vd,
                 .kv_latent = (uint32_t)c->kv_lora,
                 .rope_dim = (uint32_t)(c->kv_lora ? c->rope : 0),
-                .kv_index_dim = (uint32_t)((c->flags & F_INDEX) ? c->index_dim : 0),
+                .kv_index_dim =
+                    (uint32_t)((c->flags & ~lay->no_flags & F_INDEX) ? c->index_dim : 0),
                 .window = lay->sliding ? (uint64_t)(lay->window ? lay->window : c->window) : 0,
                 .kv_shared_with = -1,
                 .ff_dim = lay->moe ? 0 : ff,

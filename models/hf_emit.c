@@ -23,6 +23,7 @@ static sw_status spell(const place *p, const hf_row *r, int32_t expert, const ch
                        char *buf, sw_error *err) {
     const char *name = r->name, *prefix = p->prefix;
     if (p->layer < 0 && !p->unused) prefix = *name == '^' ? p->c->prefix : p->c->head;
+    if (strncmp(name, "^^", 2) == 0) prefix = "", name++; /* a whole name */
     if (*name == '^') name++;
     const char *hole = strchr(name, '%');
     int n = hole ? snprintf(buf, SW_MAX_NAME, "%s%.*s%d%s%s", prefix, (int)(hole - name), name,
@@ -173,18 +174,30 @@ static sw_status emit_table(const place *p, const hf_row *rows, sw_error *err) {
     return SW_OK;
 }
 
+/* The layer's number in place of "%u". */
+static void spell_number(const char *pattern, uint32_t i, char out[64]) {
+    const char *hole = strstr(pattern, "%u");
+    if (hole)
+        snprintf(out, 64, "%.*s%u%s", (int)(hole - pattern), pattern, i, hole + 2);
+    else
+        snprintf(out, 64, "%s", pattern);
+}
+
 static sw_status emit_layer(const hf_cfg *c, bool gguf, uint32_t i, bool unused, sw_model *m,
                             sw_error *err) {
     char prefix[128], layer[64];
     hf_plan plan;
+    bool own = unused && c->arch->mtp_prefix;
     sw_hf_plan(c, i, &plan);
-    snprintf(layer, sizeof layer, c->arch->layer, i);
-    snprintf(prefix, sizeof prefix, "%s%s", c->prefix, layer);
+    spell_number(own ? c->arch->mtp_prefix : c->arch->layer, own ? i - (uint32_t)c->layers : i,
+                 layer);
+    snprintf(prefix, sizeof prefix, "%s%s", own ? "" : c->prefix, layer);
     place p = {c, m, plan.dim, plan.flags, gguf, unused, unused ? -1 : (int32_t)i, prefix};
     if (!unused) m->layers[i] = plan.geo;
     SW_TRY(emit_table(&p, plan.norms, err));
     SW_TRY(emit_table(&p, plan.attn, err));
     SW_TRY(emit_table(&p, plan.ffn, err));
+    SW_TRY(emit_table(&p, plan.extra, err));
     return unused ? emit_table(&p, c->arch->mtp, err) : SW_OK;
 }
 
@@ -196,7 +209,9 @@ sw_status sw_hf_emit(const hf_cfg *c, bool gguf, sw_model *m, sw_error *err) {
     SW_TRY(emit_table(&outside, c->arch->head, err));
     for (uint32_t i = 0; i < c->layers; i++) SW_TRY(emit_layer(c, gguf, i, false, m, err));
     /* Prediction layers: llama.cpp's conversion leaves them out. */
-    for (int64_t k = 0; c->arch->mtp && !gguf && k < c->mtp; k++)
+    int64_t n = c->mtp * (c->arch->mtp_layers ? c->arch->mtp_layers : 1);
+    bool mtp = (c->arch->mtp || c->arch->mtp_prefix) && !gguf;
+    for (int64_t k = 0; mtp && k < n; k++)
         SW_TRY(emit_layer(c, gguf, (uint32_t)(c->layers + k), true, m, err));
     return SW_OK;
 }

@@ -62,6 +62,22 @@ static sw_status read_llama4(hf_cfg *c, sw_error *err) {
     return SW_OK;
 }
 
+/* GLM-5.2: layers whose indexer is "shared" reuse an earlier layer's choice and have none of their
+ * own. */
+static sw_status read_indexers(hf_cfg *c, sw_error *err) {
+    const json_t *list = json_object_get(c->text.obj, "indexer_types");
+    if (!list || json_is_null(list) || !(c->flags & F_INDEX)) return SW_OK;
+    for (int64_t i = 0; i < c->layers; i++) {
+        const char *type = json_string_value(json_array_get(list, (size_t)i));
+        bool shared = type && strcmp(type, "shared") == 0;
+        if (!shared && !(type && strcmp(type, "full") == 0))
+            return sw_jobj_fail(c->text, "indexer_types", err, "item %d is neither full nor shared",
+                                (int)i);
+        if (shared) c->lay[i].no_flags = F_INDEX;
+    }
+    return SW_OK;
+}
+
 static sw_status read_mla(hf_cfg *c, sw_error *err) {
     if (c->kv_lora == 0 || c->nope == 0 || c->rope == 0)
         return sw_jobj_fail(c->text, "kv_lora_rank", err,
@@ -70,6 +86,7 @@ static sw_status read_mla(hf_cfg *c, sw_error *err) {
     if (c->flags & F_QBIAS) c->flags |= F_OBIAS;
     if ((c->flags & F_INDEX) && (c->index_heads == 0 || c->index_dim == 0))
         return sw_jobj_fail(c->text, "index_n_heads", err, "this or index_head_dim is missing");
+    SW_TRY(read_indexers(c, err));
     return sw_hf_read_moe(c, err);
 }
 
@@ -129,12 +146,15 @@ const hf_arch hf_experts[] = {
     MOE("gpt_oss", "gpt-oss", hf_gqa, hf_mlp, moe_gpt_oss, F_QBIAS | F_SINKS, read_gpt_oss, ),
     MOE("llama4_text", "llama4", hf_gqa, mlp_llama4, moe_llama4, 0, read_llama4, ),
     MOE("deepseek_v2", "deepseek2", hf_mla, hf_mlp, hf_moe, F_SHARED, read_deepseek, ),
-    MOE("deepseek_v3", "deepseek2", hf_mla, hf_mlp, hf_moe, F_SHARED, read_deepseek, .mtp = hf_mtp),
-    MOE("kimi_k2", "deepseek2", hf_mla, hf_mlp, hf_moe, F_SHARED, read_deepseek, .mtp = hf_mtp),
-    MOE("deepseek_v32", "deepseek32", hf_mla, hf_mlp, hf_moe, F_SHARED | F_INDEX, read_deepseek,
+    MOE("deepseek_v3", "deepseek2", hf_mla, hf_mlp, hf_moe, F_SHARED | F_MTPEMB, read_deepseek,
         .mtp = hf_mtp),
+    MOE("kimi_k2", "deepseek2", hf_mla, hf_mlp, hf_moe, F_SHARED | F_MTPEMB, read_deepseek,
+        .mtp = hf_mtp),
+    MOE("deepseek_v32", "deepseek32", hf_mla, hf_mlp, hf_moe, F_SHARED | F_INDEX | F_MTPEMB,
+        read_deepseek, .mtp = hf_mtp),
     MOE("glm_moe_dsa", NULL, hf_mla, hf_mlp, hf_moe, F_SHARED | F_INDEX, read_deepseek,
         .mtp = hf_mtp),
-    MOE("glm4_moe", "glm4moe", hf_gqa, hf_mlp, hf_moe, F_SHARED | F_RBIAS, read_moe, .mtp = hf_mtp),
+    MOE("glm4_moe", "glm4moe", hf_gqa, hf_mlp, hf_moe, F_SHARED | F_RBIAS | F_MTPEMB, read_moe,
+        .mtp = hf_mtp),
     MOE("mimo_v2_flash", NULL, hf_gqa, hf_mlp, hf_moe, F_RBIAS, read_mimo, ),
     {0}};

@@ -82,10 +82,10 @@ const hf_row hf_moe_mixtral[] = {
     {0}};
 
 /* DeepSeek V3's prediction layer, after the layer's own tensors. */
-const hf_row hf_mtp[] = {{"embed_tokens", "", SW_ROLE_UNUSED, K_MAT, D_VOCAB, D_H, 0, 0},
+const hf_row hf_mtp[] = {{"embed_tokens", "", SW_ROLE_UNUSED, K_MAT, D_VOCAB, D_H, F_MTPEMB, 0},
                          {"enorm", "", SW_ROLE_UNUSED, K_VEC, D_H, D_1, 0, 0},
                          {"hnorm", "", SW_ROLE_UNUSED, K_VEC, D_H, D_1, 0, 0},
                          {"eh_proj", "", SW_ROLE_UNUSED, K_MAT, D_H, D_H2, 0, 0},
                          {"shared_head.norm", "", SW_ROLE_UNUSED, K_VEC, D_H, D_1, 0, 0},
-                         {"shared_head.head", "", SW_ROLE_UNUSED, K_MAT, D_VOCAB, D_H, 0, 0},
+                         {"shared_head.head", "", SW_ROLE_UNUSED, K_MAT, D_VOCAB, D_H, F_MTPEMB, 0},
                          {0}};
