@@ -7,7 +7,7 @@
 const sw_node *sw_machine_own(const sw_machine *m, const char *key) {
     for (int i = 0; i < m->part.n; i++) {
         const sw_node *node = sw_node_get(m->part.layers[i], key);
-        if (node && strcmp(m->part.ids[i], "_defaults")) return node;
+        if (node && strcmp(sw_part_file(&m->part, node), "_defaults")) return node;
     }
     return NULL;
 }

@@ -13,12 +13,11 @@ sw_status sw_machine_add_cpu(sw_machine *m, sw_error *err) {
     SW_TRY(sw_part_need(&p, "memory.achievable", &achievable, err));
     SW_TRY(sw_part_need(&p, "cores", &cores, err));
     SW_TRY(sw_part_need(&p, "core_bandwidth", &core, err));
-    /* The machine says how much RAM; else a CPU part that comes with its memory; else the default.
-     */
-    if (!sw_machine_own(m, "ram") && sw_part_find_bytes(&p, "memory.capacity", &capacity)) {
-    } else if (!sw_part_find_bytes(&m->part, "ram", &capacity)) {
+    /* The machine says how much RAM; else a CPU that comes with its memory; else the default. */
+    const sw_part *says = sw_machine_own(m, "ram") ? &m->part : &p;
+    if (!sw_part_find_bytes(says, says == &p ? "memory.capacity" : "ram", &capacity) &&
+        !sw_part_find_bytes(&m->part, "ram", &capacity))
         return sw_part_need(&m->part, "ram", &x, err);
-    }
     double rate = nominal * achievable;
     int16_t res = sw_topo_res(t, "ram", SW_RES_TIER, rate);
     m->ram = sw_topo_tier(t, "ram", SW_TIER_RAM, capacity, nominal, res, res);

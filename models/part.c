@@ -117,12 +117,11 @@ static sw_status check_layer(sw_part_kind kind, const sw_node *map, const char *
     return SW_OK;
 }
 
-static sw_status push(sw_part *p, const sw_node *layer, const char *id, sw_error *err) {
+static sw_status push(sw_part *p, const sw_node *layer, sw_error *err) {
     if (p->n == SW_PART_LAYERS)
         return sw_fail_at(err, SW_INPUT, layer->mark, "use", "more than %d parts in a chain",
                           SW_PART_LAYERS);
     SW_TRY(check_layer(p->kind, layer, "", err));
-    p->ids[p->n] = id;
     p->layers[p->n++] = layer;
     return SW_OK;
 }
@@ -158,7 +157,7 @@ static sw_status push_file(sw_part *p, const sw_node *name, const char *key, sw_
                 return sw_fail_at(err, SW_INPUT, name->mark, key, "\"%s\" is a %s; a %s is due", id,
                                   kinds[found], kinds[p->kind]);
         }
-        SW_TRY(push(p, root, id, err));
+        SW_TRY(push(p, root, err));
         if (!*p->id) p->id = id;
         if (!(name = sw_node_get(root, "use"))) return SW_OK;
         key = "use";
@@ -173,7 +172,7 @@ sw_status sw_part_open(sw_shelf *s, sw_part_kind kind, const char *key, const sw
         if (use->kind == SW_NODE_LIST)
             return sw_fail_at(err, SW_INPUT, use->mark, key, "a name or a map is due");
         if (use->kind == SW_NODE_MAP) {
-            SW_TRY(push(&p, use, "", err));
+            SW_TRY(push(&p, use, err));
             if (!(use = sw_node_get(use, "use"))) continue;
         }
         SW_TRY(push_file(&p, use, key, err));
@@ -182,7 +181,7 @@ sw_status sw_part_open(sw_shelf *s, sw_part_kind kind, const char *key, const sw
     if (kind != SW_PART_RUNTIME) {
         const sw_node *root;
         SW_TRY(sw_shelf_defaults(s, &root, err));
-        if ((root = sw_node_get(root, kinds[kind]))) SW_TRY(push(&p, root, "_defaults", err));
+        if ((root = sw_node_get(root, kinds[kind]))) SW_TRY(push(&p, root, err));
     }
     *out = p;
     return SW_OK;
@@ -216,11 +215,18 @@ const sw_node *sw_part_node(const sw_part *p, const char *path) {
     return NULL;
 }
 
+const char *sw_part_file(const sw_part *p, const sw_node *node) {
+    const sw_shelf *s = p->shelf;
+    for (size_t i = 0; i < s->files.n; i++)
+        if (!strcmp(s->files.v[i].path, node->mark.file)) return s->files.v[i].id;
+    return "";
+}
+
 int sw_part_nodes(const sw_part *p, const char *key, const sw_node **out, int max) {
     int n = 0;
     for (int i = 0; i < p->n && n < max; i++) {
         const sw_node *node = sw_node_get(p->layers[i], key);
-        if (node && strcmp(p->ids[i], "_defaults")) out[n++] = node;
+        if (node && strcmp(sw_part_file(p, node), "_defaults")) out[n++] = node;
     }
     if (n == 0 && max > 0 && p->n > 0) {
         const sw_node *node = sw_node_get(p->layers[p->n - 1], key);
@@ -237,28 +243,24 @@ static json_t *text_or_null(const sw_node *map, const char *key) {
 /* Notes where a figure came from, once for each part and key. */
 static void note(const sw_part *p, const char *path) {
     json_t *list = p->shelf->figures, *old;
-    if (!list) return;
-    for (int i = 0; i < p->n; i++) {
-        const sw_node *node = at_path(p->layers[i], path);
-        if (!node) continue;
-        size_t k;
-        json_array_foreach(list, k, old) {
-            if (!strcmp(json_string_value(json_object_get(old, "part")), p->key) &&
-                !strcmp(json_string_value(json_object_get(old, "key")), path) &&
-                !strcmp(json_string_value(json_object_get(old, "file")), p->ids[i]))
-                return;
-        }
-        const sw_node *value = value_of(node);
-        json_t *o = json_object();
-        json_object_set_new(o, "part", json_string(p->key));
-        json_object_set_new(o, "key", json_string(path));
-        json_object_set_new(o, "value", json_string(value->text));
-        json_object_set_new(o, "file", json_string(p->ids[i]));
-        json_object_set_new(o, "kind", text_or_null(node, "kind"));
-        json_object_set_new(o, "source", text_or_null(node, "source"));
-        json_array_append_new(list, o);
-        return;
+    const sw_node *node = sw_part_node(p, path);
+    size_t i;
+    if (!list || !node) return;
+    const char *file = sw_part_file(p, node);
+    json_array_foreach(list, i, old) {
+        if (!strcmp(json_string_value(json_object_get(old, "part")), p->key) &&
+            !strcmp(json_string_value(json_object_get(old, "key")), path) &&
+            !strcmp(json_string_value(json_object_get(old, "file")), file))
+            return;
     }
+    json_t *o = json_object();
+    json_object_set_new(o, "part", json_string(p->key));
+    json_object_set_new(o, "key", json_string(path));
+    json_object_set_new(o, "value", json_string(value_of(node)->text));
+    json_object_set_new(o, "file", json_string(file));
+    json_object_set_new(o, "kind", text_or_null(node, "kind"));
+    json_object_set_new(o, "source", text_or_null(node, "source"));
+    json_array_append_new(list, o);
 }
 
 /* The row of a path, which the callers take from the tables. */

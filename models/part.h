@@ -35,7 +35,6 @@ typedef struct sw_part {
     const char *id;    /* file name without ".yaml" of the nearest file; "" if none */
     const sw_node *at; /* where it is asked for; NULL: nowhere (a default) */
     const sw_node *layers[SW_PART_LAYERS];
-    const char *ids[SW_PART_LAYERS]; /* the file that each layer comes from; "" for the scenario */
     int n;
     struct sw_shelf *shelf;
 } sw_part;
@@ -82,6 +81,8 @@ bool sw_part_find_bytes(const sw_part *p, const char *path, uint64_t *out);
 const char *sw_part_text(const sw_part *p, const char *path, const char *def);
 /** A truth value; `def` if absent. */
 bool sw_part_bool(const sw_part *p, const char *path, bool def);
+/** The id of the file that a node stands in: "_defaults" for a default, "" for the scenario. */
+const char *sw_part_file(const sw_part *p, const sw_node *node);
 /** The node `name` of the map `section` of the defaults; *out NULL if there is none. */
 sw_status sw_part_default(const sw_part *p, const char *section, const char *name,
                           const sw_node **out, sw_error *err);
