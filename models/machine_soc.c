@@ -27,7 +27,8 @@ static sw_status wired_share(const sw_part *soc, uint64_t capacity, double *out,
         SW_TRY(sw_node_bytes(node, "up_to", &up_to, err));
         if (capacity > up_to && i + 1 < table->n) continue;
         SW_TRY(sw_node_need(row, "share", &node, err));
-        return sw_node_quantity(node, "share", SW_DIM_NONE, false, out, err);
+        const sw_node *value = sw_node_get(node, "value");
+        return sw_node_quantity(value ? value : node, "share", SW_DIM_NONE, false, out, err);
     }
     return SW_OK;
 }
@@ -46,7 +47,7 @@ sw_status sw_machine_add_soc(sw_machine *m, sw_part *soc, sw_error *err) {
     if (!sw_part_find_bytes(&m->part, "memory", &capacity)) capacity = largest;
     if (capacity > largest)
         return sw_fail_at(err, SW_INPUT, sw_part_node(&m->part, "memory")->mark, "memory",
-                          "a %s has at most %.6g GiB", sw_part_name(soc), (double)largest / 0x1p30);
+                          "%s has at most %.6g GiB", sw_part_name(soc), (double)largest / 0x1p30);
     SW_TRY(wired_share(soc, capacity, &wired, err));
 
     double pool = nominal * achievable;

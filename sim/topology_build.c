@@ -145,8 +145,8 @@ void sw_topology_simple(sw_topology *out, double vram_Bps, uint64_t vram_bytes, 
     both_routes(t, r, -1);
     r = (sw_route){nvme, vram, q_rd, 0, -1, nvme_Bps, 0, false, true};
     r.path = SW_TOPO_PATH(t, rd, ram_res, ram_res, h2d, vram_res);
-    sw_topo_route(t, r);
+    both_routes(t, r, -1);
     r = (sw_route){vram, nvme, q_wr, 0, -1, nvme_Bps, 0, false, true};
     r.path = SW_TOPO_PATH(t, vram_res, d2h, ram_res, ram_res, wr);
-    sw_topo_route(t, r);
+    both_routes(t, r, -1);
 }
