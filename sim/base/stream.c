@@ -1,0 +1,256 @@
+/* Files in and out, plain or gzip (see stream.h). */
+#include "sim/base/stream.h"
+#include "sim/base/vec.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { BUFFER = 256 << 10, MAX_LINE = 16 << 20 };
+
+/* --- in
+ * ------------------------------------------------------------------------------------------------
+ */
+
+struct sw_reader {
+    char *path;
+    gzFile gz; /* reads plain files as they are */
+    int fd;
+    uint64_t file_bytes;
+    char *buf;
+    size_t at, end, cap;
+    int line;
+    bool eof;
+};
+
+sw_status sw_reader_open(const char *path, sw_reader **out, sw_error *err) {
+    sw_reader *r = sw_zalloc(1, sizeof *r);
+    if (!r) return sw_fail(err, SW_MEMORY, "out of memory");
+    struct stat st;
+    r->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(0);
+    if (r->fd < 0 || fstat(r->fd, &st)) {
+        sw_status s = sw_fail(err, SW_INPUT, "%s: cannot open: %s", path, strerror(errno));
+        if (r->fd >= 0) close(r->fd);
+        free(r);
+        return s;
+    }
+    if (S_ISDIR(st.st_mode)) {
+        close(r->fd);
+        free(r);
+        return sw_fail(err, SW_INPUT, "%s: is a folder", path);
+    }
+    r->file_bytes = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+    r->path = sw_strdup(path);
+    r->cap = BUFFER;
+    r->buf = malloc(r->cap + 1);
+    r->gz = gzdopen(r->fd, "rb");
+    if (!r->path || !r->buf || !r->gz) {
+        if (!r->gz) close(r->fd);
+        sw_reader_close(r);
+        return sw_fail(err, SW_MEMORY, "out of memory");
+    }
+    gzbuffer(r->gz, BUFFER);
+    *out = r;
+    return SW_OK;
+}
+
+static sw_status broken(sw_reader *r, sw_error *err) {
+    int code;
+    const char *why = gzerror(r->gz, &code);
+    return sw_fail(err, SW_INPUT, "%s: corrupt or truncated gzip near byte %lld: %s", r->path,
+                   (long long)gzoffset(r->gz), code == Z_BUF_ERROR ? "unexpected end" : why);
+}
+
+/* Reads more behind what is buffered; r->eof when nothing came. */
+static sw_status fill(sw_reader *r, sw_error *err) {
+    if (r->at) memmove(r->buf, r->buf + r->at, r->end - r->at), r->end -= r->at, r->at = 0;
+    if (r->end == r->cap) {
+        if (r->cap >= MAX_LINE)
+            return sw_fail_at(err, SW_INPUT, (sw_mark){r->path, r->line + 1, 0}, NULL,
+                              "a line over 16 MiB");
+        char *buf = realloc(r->buf, r->cap * 2 + 1);
+        if (!buf) return sw_fail(err, SW_MEMORY, "out of memory");
+        r->buf = buf;
+        r->cap *= 2;
+    }
+    int got = gzread(r->gz, r->buf + r->end, (unsigned)(r->cap - r->end));
+    if (got < 0) return broken(r, err);
+    if (got == 0) {
+        int code;
+        gzerror(r->gz, &code);
+        if (code != Z_OK && code != Z_STREAM_END) return broken(r, err);
+        r->eof = true;
+    }
+    r->end += (size_t)got;
+    return SW_OK;
+}
+
+sw_status sw_reader_line(sw_reader *r, char **line, size_t *bytes, sw_error *err) {
+    size_t seen = 0;
+    for (;;) {
+        char *nl = memchr(r->buf + r->at + seen, '\n', r->end - r->at - seen);
+        if (nl || (r->eof && r->end > r->at)) {
+            char *start = r->buf + r->at;
+            size_t n = nl ? (size_t)(nl - start) : r->end - r->at;
+            r->at += n + (nl ? 1 : 0);
+            if (r->at > r->end) r->at = r->end;
+            if (n && start[n - 1] == '\r') n--;
+            start[n] = 0;
+            r->line++;
+            if (memchr(start, 0, n))
+                return sw_fail_at(err, SW_INPUT, sw_reader_mark(r), NULL,
+                                  "a NUL byte: this is no text");
+            *line = start;
+            *bytes = n;
+            return SW_OK;
+        }
+        if (r->eof) return SW_END;
+        seen = r->end - r->at;
+        SW_TRY(fill(r, err));
+    }
+}
+
+sw_status sw_reader_read(sw_reader *r, void *buf, size_t n, size_t *got, sw_error *err) {
+    size_t k = 0;
+    while (k < n) {
+        if (r->at == r->end) {
+            if (r->eof) break;
+            SW_TRY(fill(r, err));
+            continue;
+        }
+        size_t take = r->end - r->at < n - k ? r->end - r->at : n - k;
+        memcpy((char *)buf + k, r->buf + r->at, take);
+        r->at += take;
+        k += take;
+    }
+    *got = k;
+    return SW_OK;
+}
+
+sw_mark sw_reader_mark(const sw_reader *r) {
+    return (sw_mark){r->path, r->line, 0};
+}
+uint64_t sw_reader_file_bytes(const sw_reader *r) {
+    return r->file_bytes;
+}
+
+void sw_reader_close(sw_reader *r) {
+    if (!r) return;
+    if (r->gz) gzclose(r->gz);
+    free(r->path);
+    free(r->buf);
+    free(r);
+}
+
+/* --- out
+ * -------------------------------------------------------------------------------------------------
+ */
+
+struct sw_writer {
+    char *path, *temp; /* temp NULL: standard output */
+    FILE *file;
+    gzFile gz;
+    bool failed;
+    int error;
+};
+
+static void free_writer(sw_writer *w) {
+    free(w->path);
+    free(w->temp);
+    free(w);
+}
+
+sw_status sw_writer_open(const char *path, sw_writer **out, sw_error *err) {
+    sw_writer *w = sw_zalloc(1, sizeof *w);
+    if (!w) return sw_fail(err, SW_MEMORY, "out of memory");
+    size_t n = strlen(path);
+    bool gz = n > 3 && !strcmp(path + n - 3, ".gz");
+    int fd;
+    w->path = sw_strdup(path);
+    if (!strcmp(path, "-"))
+        fd = dup(1);
+    else {
+        w->temp = malloc(n + 16);
+        if (w->temp) snprintf(w->temp, n + 16, "%s.XXXXXX.tmp", path);
+        fd = w->temp ? mkostemps(w->temp, 4, O_CLOEXEC) : -1;
+        mode_t mask = umask(0);
+        umask(mask);
+        if (fd >= 0) (void)!fchmod(fd, 0666 & ~mask);
+    }
+    if (fd >= 0 && gz)
+        w->gz = gzdopen(fd, "wb6");
+    else if (fd >= 0)
+        w->file = fdopen(fd, "wb");
+    if (!w->gz && !w->file) {
+        sw_status st = sw_fail(err, SW_IO, "%s: cannot write: %s", path, strerror(errno));
+        if (fd >= 0) close(fd);
+        free_writer(w);
+        return st;
+    }
+    if (w->file) setvbuf(w->file, NULL, _IOFBF, BUFFER);
+    if (w->gz) gzbuffer(w->gz, BUFFER);
+    *out = w;
+    return SW_OK;
+}
+
+static void failed(sw_writer *w) {
+    if (!w->failed) w->error = errno;
+    w->failed = true;
+}
+
+void sw_writer_put(sw_writer *w, const void *data, size_t bytes) {
+    for (const char *p = data; bytes && !w->failed;) {
+        size_t n = bytes < (1u << 30) ? bytes : 1u << 30;
+        if (w->gz ? gzwrite(w->gz, p, (unsigned)n) != (int)n : fwrite(p, 1, n, w->file) != n)
+            failed(w);
+        p += n;
+        bytes -= n;
+    }
+}
+
+void sw_writer_printf(sw_writer *w, const char *fmt, ...) {
+    char small[512], *text = small;
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(small, sizeof small, fmt, ap);
+    va_end(ap);
+    if (n < 0) return;
+    if ((size_t)n >= sizeof small) {
+        text = malloc((size_t)n + 1);
+        if (!text) {
+            failed(w);
+            return;
+        }
+        va_start(ap, fmt);
+        vsnprintf(text, (size_t)n + 1, fmt, ap);
+        va_end(ap);
+    }
+    sw_writer_put(w, text, (size_t)n);
+    if (text != small) free(text);
+}
+
+static void close_files(sw_writer *w) {
+    if (w->gz && gzclose(w->gz) != Z_OK) failed(w);
+    if (w->file && fclose(w->file)) failed(w);
+}
+
+sw_status sw_writer_commit(sw_writer *w, sw_error *err) {
+    close_files(w);
+    if (!w->failed && w->temp && rename(w->temp, w->path)) failed(w);
+    sw_status st = SW_OK;
+    if (w->failed) {
+        st = sw_fail(err, SW_IO, "%s: cannot write: %s", w->path, strerror(w->error));
+        if (w->temp) unlink(w->temp);
+    }
+    free_writer(w);
+    return st;
+}
+
+void sw_writer_abort(sw_writer *w) {
+    if (!w) return;
+    close_files(w);
+    if (w->temp) unlink(w->temp);
+    free_writer(w);
+}

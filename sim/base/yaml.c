@@ -1,0 +1,399 @@
+/* YAML as a tree (see yaml.h), built from libyaml's events. The document is an arena: nodes and
+ * strings die together. An alias shares the node of its anchor; what it stands for is counted, so
+ * that a bomb of aliases stops at the limit. */
+#include "sim/base/yaml.h"
+#include "sim/base/vec.h"
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <yaml.h>
+
+enum { MAX_DEPTH = 64, MAX_NODES = 1000000, MAX_BYTES = 64 << 20, MAX_SCALAR = 1 << 20 };
+
+typedef struct block {
+    struct block *next;
+    size_t used, cap;
+    char data[];
+} block;
+
+typedef struct anchor {
+    const char *name;
+    sw_node *node; /* NULL while it is being read */
+    size_t nodes;
+} anchor;
+
+struct sw_yaml {
+    sw_node *root;
+    block *blocks;
+};
+
+typedef struct builder {
+    sw_yaml *doc;
+    yaml_parser_t parser;
+    const char *name;
+    size_t nodes;
+    SW_VEC(anchor) anchors;
+    sw_error *err;
+} builder;
+
+static void *take(sw_yaml *doc, size_t bytes) {
+    bytes = (bytes + 15) & ~(size_t)15;
+    if (!doc->blocks || doc->blocks->used + bytes > doc->blocks->cap) {
+        size_t cap = bytes > 8192 ? bytes : 8192;
+        block *b = malloc(sizeof *b + cap);
+        if (!b) return NULL;
+        *b = (block){.next = doc->blocks, .cap = cap};
+        doc->blocks = b;
+    }
+    void *p = doc->blocks->data + doc->blocks->used;
+    doc->blocks->used += bytes;
+    return p;
+}
+
+static const char *keep(sw_yaml *doc, const char *text, size_t n) {
+    char *p = take(doc, n + 1);
+    if (!p) return NULL;
+    memcpy(p, text, n);
+    p[n] = 0;
+    return p;
+}
+
+static sw_mark mark_of(const builder *b, yaml_mark_t m) {
+    return (sw_mark){b->name, (int)m.line + 1, (int)m.column + 1};
+}
+
+static sw_status fail(builder *b, yaml_mark_t m, const char *text) {
+    return sw_fail_at(b->err, SW_INPUT, mark_of(b, m), NULL, "%s", text);
+}
+
+static sw_status next(builder *b, yaml_event_t *ev) {
+    if (yaml_parser_parse(&b->parser, ev)) return SW_OK;
+    yaml_mark_t m = b->parser.problem_mark;
+    const char *why = b->parser.problem ? b->parser.problem : "not YAML";
+    if (b->parser.error == YAML_MEMORY_ERROR) return sw_fail(b->err, SW_MEMORY, "out of memory");
+    if (b->parser.error == YAML_READER_ERROR)
+        return sw_fail(b->err, SW_INPUT, "%s: byte %zu: %s", b->name, b->parser.problem_offset,
+                       why);
+    return fail(b, m, why);
+}
+
+static sw_status node_of(builder *b, yaml_event_t *ev, int depth, sw_node **out);
+
+/* --- scalars, aliases, collections
+ * -------------------------------------------------------------------- */
+
+static sw_status new_node(builder *b, yaml_mark_t m, sw_node_kind kind, sw_node **out) {
+    if (++b->nodes > MAX_NODES) return fail(b, m, "more than 1,000,000 nodes");
+    sw_node *n = take(b->doc, sizeof *n);
+    if (!n) return sw_fail(b->err, SW_MEMORY, "out of memory");
+    *n = (sw_node){.kind = kind, .mark = mark_of(b, m)};
+    *out = n;
+    return SW_OK;
+}
+
+static sw_status scalar(builder *b, const yaml_event_t *ev, sw_node **out) {
+    size_t n = ev->data.scalar.length;
+    const char *text = (const char *)ev->data.scalar.value;
+    if (n > MAX_SCALAR) return fail(b, ev->start_mark, "a scalar over 1 MiB");
+    if (memchr(text, 0, n)) return fail(b, ev->start_mark, "a NUL byte inside a scalar");
+    SW_TRY(new_node(b, ev->start_mark, SW_NODE_SCALAR, out));
+    (*out)->quoted = ev->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
+    (*out)->text = keep(b->doc, text, n);
+    return (*out)->text ? SW_OK : sw_fail(b->err, SW_MEMORY, "out of memory");
+}
+
+static sw_status alias(builder *b, const yaml_event_t *ev, sw_node **out) {
+    const char *name = (const char *)ev->data.alias.anchor;
+    for (size_t i = b->anchors.n; i-- > 0;) {
+        const anchor *a = &b->anchors.v[i];
+        if (strcmp(a->name, name)) continue;
+        if (!a->node) return fail(b, ev->start_mark, "an alias inside its own anchor: a cycle");
+        b->nodes += a->nodes;
+        if (b->nodes > MAX_NODES)
+            return fail(b, ev->start_mark, "aliases expand to more than 1,000,000 nodes");
+        *out = a->node;
+        return SW_OK;
+    }
+    return fail(b, ev->start_mark, "an alias without its anchor");
+}
+
+static sw_status duplicate(builder *b, const sw_node *map, const char *key, sw_mark at) {
+    for (size_t i = 0; i < map->n; i++)
+        if (!strcmp(map->keys[i], key))
+            return sw_fail_at(b->err, SW_INPUT, at, key, "given twice; first at line %d",
+                              map->key_marks[i].line);
+    return SW_OK;
+}
+
+/* Items of a list, or pairs of a map, up to the end event. */
+static sw_status collection(builder *b, sw_node *self, int depth) {
+    SW_VEC(sw_node *) items = {0};
+    SW_VEC(const char *) keys = {0};
+    SW_VEC(sw_mark) marks = {0};
+    bool map = self->kind == SW_NODE_MAP;
+    sw_status st = SW_OK;
+    for (;;) {
+        yaml_event_t ev;
+        if ((st = next(b, &ev))) break;
+        bool end = ev.type == (map ? YAML_MAPPING_END_EVENT : YAML_SEQUENCE_END_EVENT);
+        if (end) {
+            yaml_event_delete(&ev);
+            break;
+        }
+        sw_node *item = NULL;
+        if (map) {
+            if (ev.type != YAML_SCALAR_EVENT)
+                st = fail(b, ev.start_mark, "a key must be plain text");
+            else
+                st = scalar(b, &ev, &item);
+            if (!st && !strcmp(item->text, "<<"))
+                st = fail(b, ev.start_mark, "merge keys are not taken");
+            self->n = keys.n, self->keys = keys.v, self->key_marks = marks.v;
+            if (!st) st = duplicate(b, self, item->text, item->mark);
+            if (!st && (!sw_vec_push(&keys, item->text) || !sw_vec_push(&marks, item->mark)))
+                st = sw_fail(b->err, SW_MEMORY, "out of memory");
+            yaml_event_delete(&ev);
+            if (st || (st = next(b, &ev))) break;
+        }
+        st = node_of(b, &ev, depth + 1, &item);
+        if (!st && !sw_vec_push(&items, item)) st = sw_fail(b->err, SW_MEMORY, "out of memory");
+        if (st) break;
+    }
+    self->n = items.n;
+    self->items = st ? NULL : take(b->doc, (items.n + 1) * sizeof *items.v);
+    self->keys = st || !map ? NULL : take(b->doc, (items.n + 1) * sizeof *keys.v);
+    self->key_marks = st || !map ? NULL : take(b->doc, (items.n + 1) * sizeof *marks.v);
+    if (!st && (!self->items || (map && (!self->keys || !self->key_marks))))
+        st = sw_fail(b->err, SW_MEMORY, "out of memory");
+    if (!st && items.n) {
+        memcpy(self->items, items.v, items.n * sizeof *items.v);
+        if (map) memcpy(self->keys, keys.v, items.n * sizeof *keys.v);
+        if (map) memcpy(self->key_marks, marks.v, items.n * sizeof *marks.v);
+    }
+    sw_vec_free(&items);
+    sw_vec_free(&keys);
+    sw_vec_free(&marks);
+    return st;
+}
+
+static bool tagged(const yaml_event_t *ev) {
+    switch (ev->type) {
+    case YAML_SCALAR_EVENT:
+        return ev->data.scalar.tag != NULL;
+    case YAML_SEQUENCE_START_EVENT:
+        return ev->data.sequence_start.tag != NULL;
+    case YAML_MAPPING_START_EVENT:
+        return ev->data.mapping_start.tag != NULL;
+    default:
+        return false;
+    }
+}
+
+static const char *anchor_of(const yaml_event_t *ev) {
+    switch (ev->type) {
+    case YAML_SCALAR_EVENT:
+        return (const char *)ev->data.scalar.anchor;
+    case YAML_SEQUENCE_START_EVENT:
+        return (const char *)ev->data.sequence_start.anchor;
+    case YAML_MAPPING_START_EVENT:
+        return (const char *)ev->data.mapping_start.anchor;
+    default:
+        return NULL;
+    }
+}
+
+/* Consumes and deletes `ev`. */
+static sw_status node_of(builder *b, yaml_event_t *ev, int depth, sw_node **out) {
+    sw_status st = SW_OK;
+    size_t before = b->nodes, at = b->anchors.n;
+    const char *name = anchor_of(ev);
+    if (depth > MAX_DEPTH)
+        st = fail(b, ev->start_mark, "nested deeper than 64");
+    else if (tagged(ev))
+        st = fail(b, ev->start_mark, "tags are not taken");
+    else if (name) {
+        anchor a = {.name = keep(b->doc, name, strlen(name))};
+        if (!a.name || !sw_vec_push(&b->anchors, a))
+            st = sw_fail(b->err, SW_MEMORY, "out of memory");
+    }
+    yaml_event_type_t type = ev->type;
+    if (!st && type == YAML_SCALAR_EVENT)
+        st = scalar(b, ev, out);
+    else if (!st && type == YAML_ALIAS_EVENT)
+        st = alias(b, ev, out);
+    else if (!st)
+        st = new_node(b, ev->start_mark,
+                      type == YAML_MAPPING_START_EVENT ? SW_NODE_MAP : SW_NODE_LIST, out);
+    yaml_event_delete(ev);
+    if (!st && (type == YAML_MAPPING_START_EVENT || type == YAML_SEQUENCE_START_EVENT))
+        st = collection(b, *out, depth);
+    if (!st && name) { /* the anchor's slot may have moved, its index has not */
+        b->anchors.v[at].node = *out;
+        b->anchors.v[at].nodes = b->nodes - before;
+    }
+    return st;
+}
+
+/* --- documents
+ * ------------------------------------------------------------------------------------------- */
+
+static sw_status document(builder *b) {
+    yaml_event_t ev;
+    SW_TRY(next(b, &ev)); /* stream start */
+    yaml_event_delete(&ev);
+    SW_TRY(next(b, &ev));
+    if (ev.type == YAML_STREAM_END_EVENT) {
+        yaml_event_delete(&ev);
+        return sw_fail(b->err, SW_INPUT, "%s: empty", b->name);
+    }
+    yaml_event_delete(&ev); /* document start */
+    SW_TRY(next(b, &ev));
+    SW_TRY(node_of(b, &ev, 0, &b->doc->root));
+    SW_TRY(next(b, &ev)); /* document end */
+    yaml_event_delete(&ev);
+    SW_TRY(next(b, &ev));
+    bool more = ev.type != YAML_STREAM_END_EVENT;
+    yaml_mark_t at = ev.start_mark;
+    yaml_event_delete(&ev);
+    return more ? fail(b, at, "a second document in one file") : SW_OK;
+}
+
+static sw_status parse(sw_yaml *doc, const char *text, size_t bytes, const char *name,
+                       sw_error *err) {
+    builder b = {.doc = doc, .err = err, .name = keep(doc, name, strlen(name))};
+    if (!b.name || !yaml_parser_initialize(&b.parser))
+        return sw_fail(err, SW_MEMORY, "out of memory");
+    yaml_parser_set_encoding(&b.parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&b.parser, (const unsigned char *)text, bytes);
+    sw_status st = document(&b);
+    yaml_parser_delete(&b.parser);
+    sw_vec_free(&b.anchors);
+    return st;
+}
+
+sw_status sw_yaml_parse(const char *text, size_t bytes, const char *name, sw_yaml **out,
+                        sw_error *err) {
+    if (bytes > MAX_BYTES) return sw_fail(err, SW_INPUT, "%s: over 64 MiB", name);
+    sw_yaml *doc = sw_zalloc(1, sizeof *doc);
+    if (!doc) return sw_fail(err, SW_MEMORY, "out of memory");
+    sw_status st = parse(doc, text, bytes, name, err);
+    if (st)
+        sw_yaml_free(doc);
+    else
+        *out = doc;
+    return st;
+}
+
+sw_status sw_yaml_load(const char *path, sw_yaml **out, sw_error *err) {
+    FILE *f = fopen(path, "rb");
+    if (!f) return sw_fail(err, SW_INPUT, "%s: cannot open: %s", path, strerror(errno));
+    SW_VEC(char) text = {0};
+    size_t got = 1;
+    sw_status st = SW_OK;
+    while (!st && got) {
+        if (!sw_vec_reserve(&text, text.n + 65536))
+            st = sw_fail(err, SW_MEMORY, "out of memory");
+        else if ((text.n += got = fread(text.v + text.n, 1, 65536, f)) > MAX_BYTES)
+            st = sw_fail(err, SW_INPUT, "%s: over 64 MiB", path);
+    }
+    if (!st && ferror(f)) st = sw_fail(err, SW_INPUT, "%s: cannot read: %s", path, strerror(errno));
+    fclose(f);
+    if (!st) st = sw_yaml_parse(text.v, text.n, path, out, err);
+    sw_vec_free(&text);
+    return st;
+}
+
+const sw_node *sw_yaml_root(const sw_yaml *doc) {
+    return doc->root;
+}
+
+void sw_yaml_free(sw_yaml *doc) {
+    if (!doc) return;
+    for (block *b = doc->blocks, *n; b; b = n) n = b->next, free(b);
+    free(doc);
+}
+
+/* --- overrides
+ * -----------------------------------------------------------------------------------------------
+ */
+
+/* The value slot of `key` in a map (made if need be) or of an index in a list. */
+static sw_status slot(sw_yaml *doc, sw_node *node, const char *key, sw_mark at, sw_node ***out,
+                      sw_error *err) {
+    if (node->kind == SW_NODE_LIST) {
+        char *end;
+        unsigned long i = strtoul(key, &end, 10);
+        if (*end || end == key || i >= node->n)
+            return sw_fail_at(err, SW_INPUT, at, key, "no such item in a list of %zu", node->n);
+        *out = &node->items[i];
+        return SW_OK;
+    }
+    for (size_t i = 0; i < node->n; i++)
+        if (!strcmp(node->keys[i], key)) {
+            *out = &node->items[i];
+            return SW_OK;
+        }
+    sw_node **items = take(doc, (node->n + 1) * sizeof *items);
+    const char **keys = take(doc, (node->n + 1) * sizeof *keys);
+    sw_mark *marks = take(doc, (node->n + 1) * sizeof *marks);
+    const char *name = keep(doc, key, strlen(key));
+    if (!items || !keys || !marks || !name) return sw_fail(err, SW_MEMORY, "out of memory");
+    if (node->n) {
+        memcpy(items, node->items, node->n * sizeof *items);
+        memcpy(keys, node->keys, node->n * sizeof *keys);
+        memcpy(marks, node->key_marks, node->n * sizeof *marks);
+    }
+    items[node->n] = NULL;
+    keys[node->n] = name;
+    marks[node->n] = at;
+    node->items = items, node->keys = keys, node->key_marks = marks;
+    *out = &items[node->n++];
+    return SW_OK;
+}
+
+sw_status sw_yaml_set(sw_yaml *doc, const char *path, const char *text, const char *origin,
+                      sw_error *err) {
+    sw_mark at = {keep(doc, origin, strlen(origin)), 0, 0};
+    sw_node *old_root = doc->root, *value;
+    char part[128];
+    if (!*path) return sw_fail_at(err, SW_INPUT, at, NULL, "an empty path");
+    doc->root = NULL;
+    sw_status st = parse(doc, text, strlen(text), origin, err);
+    value = doc->root;
+    doc->root = old_root;
+    if (st) return st;
+    value->mark = at;
+    sw_node *node = old_root;
+    for (const char *p = path;;) {
+        size_t n = strcspn(p, ".");
+        if (n == 0 || n >= sizeof part)
+            return sw_fail_at(err, SW_INPUT, at, path, "a malformed path");
+        memcpy(part, p, n);
+        part[n] = 0;
+        if (node->kind == SW_NODE_SCALAR && !node->quoted &&
+            p != path) { /* `policy: NAME` becomes {name: NAME} */
+            sw_node *inner = take(doc, sizeof *inner), **to;
+            if (!inner) return sw_fail(err, SW_MEMORY, "out of memory");
+            *inner = *node;
+            *node = (sw_node){.kind = SW_NODE_MAP, .mark = inner->mark};
+            SW_TRY(slot(doc, node, "name", inner->mark, &to, err));
+            *to = inner;
+        }
+        if (node->kind == SW_NODE_SCALAR)
+            return sw_fail_at(err, SW_INPUT, at, path, "runs through a value that is no map");
+        sw_node **to;
+        SW_TRY(slot(doc, node, part, at, &to, err));
+        p += n;
+        if (!*p) {
+            *to = value;
+            return SW_OK;
+        }
+        p++;
+        if (!*to) {
+            *to = take(doc, sizeof **to);
+            if (!*to) return sw_fail(err, SW_MEMORY, "out of memory");
+            **to = (sw_node){.kind = SW_NODE_MAP, .mark = at};
+        }
+        node = *to;
+    }
+}
