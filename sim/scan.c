@@ -1,0 +1,240 @@
+/* One look over a trace (see scan.h). Two streaming passes when next uses are asked for: the first
+ * counts each block's accesses, the second files them, so that nothing grows while it reads. */
+#include "sim/scan.h"
+#include "sim/base/vec.h"
+
+enum { MAX_BLOCKS = 16 << 20, MAX_LAYERS = 1 << 20 };
+
+typedef struct live {
+    bool alive, seen;
+    uint64_t bytes; /* of the living block */
+} live;
+
+typedef struct scanner {
+    sw_scan *s;
+    SW_VEC(live) live;
+    SW_VEC(sw_block) blocks;
+    SW_VEC(bool) is_static;
+    SW_VEC(uint64_t) uses; /* accesses by block */
+    SW_VEC(uint64_t) layer_static, layer_dynamic, layer_now;
+    uint64_t dynamic, act, seq;
+    bool begun; /* an event other than BLOCK has come */
+    sw_error *err;
+} scanner;
+
+static sw_status bad(scanner *c, const char *what, uint32_t id) {
+    return sw_fail(c->err, SW_INPUT, "event %llu: block %u %s", (unsigned long long)c->seq, id,
+                   what);
+}
+
+static sw_status no_memory(scanner *c) {
+    return sw_fail(c->err, SW_MEMORY, "out of memory");
+}
+
+static bool reserve_layer(scanner *c, size_t n) {
+    while (c->layer_static.n < n)
+        if (!sw_vec_push(&c->layer_static, 0) || !sw_vec_push(&c->layer_dynamic, 0) ||
+            !sw_vec_push(&c->layer_now, 0))
+            return false;
+    return true;
+}
+
+static sw_status new_block(scanner *c, const sw_event *ev) {
+    const sw_block *b = &ev->block;
+    bool is_static = ev->kind == SW_EV_BLOCK;
+    if (is_static && c->begun) return bad(c, "is declared after the run has begun", b->id);
+    if (b->id >= MAX_BLOCKS) return bad(c, "has an id over 16 M", b->id);
+    if (b->bytes == 0) return bad(c, "has no bytes", b->id);
+    if (b->bytes > UINT64_MAX / 4) return bad(c, "is too large", b->id);
+    if (b->layer < -1 || b->layer >= MAX_LAYERS) return bad(c, "has a layer out of range", b->id);
+    while (c->live.n <= b->id)
+        if (!sw_vec_push(&c->live, (live){0}) || !sw_vec_push(&c->blocks, (sw_block){0}) ||
+            !sw_vec_push(&c->is_static, false) || !sw_vec_push(&c->uses, 0))
+            return no_memory(c);
+    live *l = &c->live.v[b->id];
+    if (l->alive) return bad(c, "is allocated while it lives", b->id);
+    if (l->seen && c->is_static.v[b->id])
+        return bad(c, "was declared from the start and is allocated anew", b->id);
+    if (!l->seen)
+        c->blocks.v[b->id] = *b;
+    else if (b->bytes > c->blocks.v[b->id].bytes)
+        c->blocks.v[b->id].bytes = b->bytes;
+    l->alive = l->seen = true;
+    l->bytes = b->bytes;
+    c->is_static.v[b->id] = is_static;
+    sw_scan *s = c->s;
+    if (b->bytes > s->largest_block_bytes) s->largest_block_bytes = b->bytes;
+    if (b->layer >= 0 && !reserve_layer(c, (size_t)b->layer + 1)) return no_memory(c);
+    if (is_static) {
+        s->static_bytes += b->bytes;
+        if (b->layer >= 0) c->layer_static.v[b->layer] += b->bytes;
+        return SW_OK;
+    }
+    bool act = b->kind == SW_BLOCK_ACT || b->kind == SW_BLOCK_OTHER;
+    c->dynamic += b->bytes;
+    if (act) c->act += b->bytes;
+    if (c->dynamic > s->peak_dynamic_bytes) s->peak_dynamic_bytes = c->dynamic;
+    if (c->act > s->peak_act_bytes) s->peak_act_bytes = c->act;
+    if (!act && b->layer >= 0) {
+        uint64_t now = c->layer_now.v[b->layer] += b->bytes;
+        if (now > c->layer_dynamic.v[b->layer]) c->layer_dynamic.v[b->layer] = now;
+    }
+    return SW_OK;
+}
+
+static sw_status end_block(scanner *c, const sw_event *ev) {
+    uint32_t id = ev->block.id;
+    if (id >= c->live.n || !c->live.v[id].alive) return bad(c, "is freed but does not live", id);
+    live *l = &c->live.v[id];
+    const sw_block *b = &c->blocks.v[id];
+    l->alive = false;
+    if (c->is_static.v[id]) return SW_OK;
+    bool act = b->kind == SW_BLOCK_ACT || b->kind == SW_BLOCK_OTHER;
+    c->dynamic -= l->bytes;
+    if (act)
+        c->act -= l->bytes;
+    else if (b->layer >= 0)
+        c->layer_now.v[b->layer] -= l->bytes;
+    return SW_OK;
+}
+
+static sw_status access_blocks(scanner *c, const sw_event *ev) {
+    uint64_t whole = 0, extent = 0;
+    for (uint32_t i = 0; i < ev->n_uses; i++) {
+        const sw_ev_use *u = &ev->uses[i];
+        if (u->block >= c->live.n || !c->live.v[u->block].alive)
+            return bad(c, "is used but does not live", u->block);
+        uint64_t bytes = c->live.v[u->block].bytes;
+        if (u->bytes == 0 || u->offset > bytes || u->bytes > bytes - u->offset)
+            return bad(c, "is used outside its bounds", u->block);
+        if (u->mode < SW_READ || u->mode > SW_RW)
+            return bad(c, "is used in no known mode", u->block);
+        whole += bytes;
+        extent += u->bytes;
+        c->uses.v[u->block] += i == 0 || ev->uses[i - 1].block != u->block;
+    }
+    if (whole > c->s->largest_access_bytes) c->s->largest_access_bytes = whole;
+    if (extent > c->s->largest_access_extent) c->s->largest_access_extent = extent;
+    c->s->n_accesses++;
+    if (ev->work.flops < 0 || ev->work.flops > 1e24) /* NaN too */
+        return sw_fail(c->err, SW_INPUT, "event %llu: impossible flops",
+                       (unsigned long long)c->seq);
+    return SW_OK;
+}
+
+static sw_status one(scanner *c, const sw_event *ev) {
+    if (ev->known_after >= c->seq)
+        return sw_fail(c->err, SW_INPUT,
+                       "event %llu is known after event %llu, which is not earlier",
+                       (unsigned long long)c->seq, (unsigned long long)ev->known_after);
+    if (ev->kind != SW_EV_BLOCK) c->begun = true;
+    switch (ev->kind) {
+    case SW_EV_BLOCK:
+    case SW_EV_ALLOC:
+        return new_block(c, ev);
+    case SW_EV_FREE:
+        return end_block(c, ev);
+    case SW_EV_ACCESS:
+        return access_blocks(c, ev);
+    case SW_EV_STEP:
+        c->s->n_steps++;
+        c->s->n_tokens += ev->tokens;
+        c->s->n_outputs += ev->outputs;
+        return SW_OK;
+    default:
+        return SW_OK;
+    }
+}
+
+/* Runs a fresh source to its end, each event to `each`. */
+typedef sw_status each_fn(void *arg, uint64_t seq, const sw_event *ev);
+
+static sw_status for_each(const sw_source_ops *ops, const sw_node *map, const sw_source_env *env,
+                          each_fn *each, void *arg, sw_error *err) {
+    void *so = NULL;
+    SW_TRY(sw_plugin_new(&ops->plugin, "workload", map, &so, err));
+    sw_status st = ops->open(so, env, err);
+    for (uint64_t seq = 1; !st; seq++) {
+        sw_event ev = {0};
+        st = ops->next(so, NULL, &ev, err);
+        if (!st) st = each(arg, seq, &ev);
+    }
+    ops->close(so);
+    free(so);
+    return st == SW_END ? SW_OK : st;
+}
+
+static sw_status first_pass(void *arg, uint64_t seq, const sw_event *ev) {
+    scanner *c = arg;
+    c->seq = c->s->n_events = seq;
+    return one(c, ev);
+}
+
+static sw_status second_pass(void *arg, uint64_t seq, const sw_event *ev) {
+    scanner *c = arg; /* uses now holds where each block's next access goes */
+    if (ev->kind != SW_EV_ACCESS) return SW_OK;
+    for (uint32_t i = 0; i < ev->n_uses; i++) {
+        uint32_t b = ev->uses[i].block;
+        if (i > 0 && ev->uses[i - 1].block == b) continue;
+        if (b >= c->uses.n || c->uses.v[b] >= c->s->use_at[b + 1])
+            return sw_fail(c->err, SW_INPUT, "the source tells another story the second time");
+        c->s->use_seq[c->uses.v[b]++] = seq;
+    }
+    return SW_OK;
+}
+
+static sw_status index_uses(scanner *c, const sw_source_ops *ops, const sw_node *map,
+                            const sw_source_env *env) {
+    sw_scan *s = c->s;
+    s->use_at = malloc((s->n_blocks + 2) * sizeof *s->use_at);
+    if (!s->use_at) return no_memory(c);
+    uint64_t at = 0;
+    for (uint32_t b = 0; b < s->n_blocks; b++) {
+        s->use_at[b] = at;
+        at += c->uses.v[b];
+        c->uses.v[b] = s->use_at[b];
+    }
+    s->use_at[s->n_blocks] = at;
+    s->use_seq = malloc((at + 1) * sizeof *s->use_seq);
+    if (!s->use_seq) return no_memory(c);
+    return for_each(ops, map, env, second_pass, c, c->err);
+}
+
+sw_status sw_scan_run(const sw_source_ops *ops, const sw_node *map, const sw_source_env *env,
+                      bool next_uses, sw_scan **out, sw_error *err) {
+    sw_scan *s = sw_zalloc(1, sizeof *s);
+    if (!s) return sw_fail(err, SW_MEMORY, "out of memory");
+    scanner c = {.s = s, .err = err};
+    sw_status st = SW_OK;
+    if (ops->plugin.flags & SW_SOURCE_CLOSED_LOOP)
+        st = sw_fail(err, SW_INPUT,
+                     "%s makes its events up as it goes and cannot be looked over beforehand",
+                     ops->plugin.name);
+    if (!st) st = for_each(ops, map, env, first_pass, &c, err);
+    s->n_blocks = (uint32_t)c.live.n;
+    s->n_layers = (uint32_t)c.layer_static.n;
+    s->blocks = c.blocks.v;
+    s->is_static = c.is_static.v;
+    s->layer_static_bytes = c.layer_static.v;
+    s->layer_dynamic_bytes = c.layer_dynamic.v;
+    if (!st && next_uses) st = index_uses(&c, ops, map, env);
+    sw_vec_free(&c.live);
+    sw_vec_free(&c.uses);
+    sw_vec_free(&c.layer_now);
+    if (st)
+        sw_scan_free(s);
+    else
+        *out = s;
+    return st;
+}
+
+void sw_scan_free(sw_scan *s) {
+    if (!s) return;
+    free(s->blocks);
+    free(s->is_static);
+    free(s->layer_static_bytes);
+    free(s->layer_dynamic_bytes);
+    free(s->use_at);
+    free(s->use_seq);
+    free(s);
+}
