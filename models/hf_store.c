@@ -98,6 +98,32 @@ static int sides_of(const hf_store *q, hf_scheme s, sw_dtype type, uint64_t rows
     }
 }
 
+/* A quantized checkpoint holds experts that its bf16 original merges one by one:
+ * X.experts.gate_up_proj becomes X.experts.N.gate_proj and X.experts.N.up_proj. */
+static sw_status store_split(const hf_cfg *c, sw_model *m, const char *module, const sw_tensor *t,
+                             hf_scheme s, sw_error *err) {
+    const char *last = strrchr(module, '.');
+    if (!last) return sw_fail(err, SW_INPUT, "tensor %s cannot be split into experts", module);
+    bool both = strcmp(last, ".gate_up_proj") == 0;
+    for (uint64_t e = 0; e < t->dims[2]; e++) {
+        for (int half = 0; half < (both ? 2 : 1); half++) {
+            char name[SW_MAX_NAME];
+            const char *part = both ? (half ? ".up_proj" : ".gate_proj") : last;
+            if (snprintf(name, sizeof name, "%.*s.%d%s", (int)(last - module), module, (int)e,
+                         part) >= SW_MAX_NAME)
+                return sw_fail(err, SW_INPUT, "tensor name %.60s… is too long", module);
+            sw_tensor x = *t;
+            x.n_dims = 2, x.n_experts = 1, x.dims[2] = 0;
+            x.expert = t->role == SW_ROLE_EXPERT ? (int32_t)e : -1;
+            x.dims[1] /= both ? 2 : 1;
+            side list[MAX_SIDES];
+            int n = sides_of(&c->store, s, c->type, x.dims[1], x.dims[0], list);
+            for (int i = 0; i < n; i++) SW_TRY(add_side(m, name, &x, &list[i], err));
+        }
+    }
+    return SW_OK;
+}
+
 sw_status sw_hf_store(const hf_cfg *c, sw_model *m, const char *module, const sw_tensor *t,
                       sw_error *err) {
     const hf_store *q = &c->store;
@@ -106,6 +132,7 @@ sw_status sw_hf_store(const hf_cfg *c, sw_model *m, const char *module, const sw
     if (s != S_NONE && q->experts_only && t->role != SW_ROLE_EXPERT) s = S_NONE;
     if (s != S_NONE && q->listed_only) s = S_NONE;
     if (q->filtered) SW_TRY(sw_hf_filter(q->filter, module, &s, err));
+    if (merged && s != S_NONE && s != S_MXFP4) return store_split(c, m, module, t, s, err);
     side list[MAX_SIDES];
     int n = sides_of(q, s, c->type, t->dims[1], t->dims[0], list);
     if (n == 0) {
