@@ -113,6 +113,7 @@ static sw_status compose(sw_machine *m, const sw_node *node, sw_error *err) {
 
 sw_status sw_machine_open(const sw_node *machine, const char *dir, const char *data_dir,
                           sw_topology *out, json_t **figures, sw_error *err) {
+    if (!machine) return sw_fail(err, SW_INPUT, "machine: a name or a map is due");
     sw_machine m = {.ram = -1, .cpu = -1, .cpu_copy = -1};
     m.host_h2d = m.host_d2h = m.host_both = -1;
     m.t = sw_zalloc(1, sizeof *m.t);

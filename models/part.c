@@ -12,116 +12,11 @@ const char *sw_part_kind_name(sw_part_kind kind) {
     return kinds[kind];
 }
 
-/* A figure's value; any other node itself. */
-static const sw_node *value_of(const sw_node *node) {
-    return node->kind == SW_NODE_MAP ? sw_node_get(node, "value") : node;
-}
-
-static sw_status check_figure(const sw_node *node, const char *path, sw_error *err) {
-    static const char *const keys[] = {"value", "kind", "source", "note"};
-    static const char *const sorts[] = {"nominal", "measured", "fitted",
-                                        "derived", "estimate", "default"};
-    if (node->kind != SW_NODE_MAP) return SW_OK;
-    SW_TRY(sw_node_keys(node, path, keys, 4, err));
-    const sw_node *sub;
-    SW_TRY(sw_node_need(node, "value", &sub, err));
-    if (!(sub = sw_node_get(node, "kind"))) return SW_OK;
-    const char *sort;
-    SW_TRY(sw_node_str(sub, "kind", &sort, err));
-    for (size_t i = 0; i < 6; i++)
-        if (!strcmp(sort, sorts[i])) return SW_OK;
-    return sw_fail_at(err, SW_INPUT, sub->mark, "kind",
-                      "\"%s\" is none of nominal, measured, fitted, derived, estimate, default",
-                      sort);
-}
-
-/* The value under a row's key has the row's unit and range. */
-static sw_status check_value(const sw_key *row, const sw_node *node, sw_error *err) {
-    double x;
-    uint64_t bytes;
-    int64_t count;
-    const char *text;
-    bool flag;
-    if (row->type == SW_KEY_ANY || row->type == SW_KEY_PART) return SW_OK;
-    SW_TRY(check_figure(node, row->path, err));
-    const sw_node *value = value_of(node);
-    switch (row->type) {
-    case SW_KEY_FIGURE: {
-        double max = row->max > 0 ? row->max : 1e24;
-        SW_TRY(sw_node_quantity(value, row->path, row->dim, row->zero_ok, &x, err));
-        if (x <= max) return SW_OK;
-        return sw_fail_at(err, SW_INPUT, value->mark, row->path, "%s is more than %g", value->text,
-                          max);
-    }
-    case SW_KEY_BYTES:
-        SW_TRY(sw_node_bytes(value, row->path, &bytes, err));
-        if (bytes > 0 || row->zero_ok) return SW_OK;
-        return sw_fail_at(err, SW_INPUT, value->mark, row->path, "must be over 0");
-    case SW_KEY_COUNT:
-        return sw_node_int(value, row->path, row->zero_ok ? 0 : 1, (int64_t)row->max, &count, err);
-    case SW_KEY_BOOL:
-        return sw_node_bool(value, row->path, &flag, err);
-    default:
-        return sw_node_str(value, row->path, &text, err);
-    }
-}
-
-static sw_status unknown_key(sw_part_kind kind, const sw_key *rows, size_t n, const char *prefix,
-                             const sw_node *map, size_t at, sw_error *err) {
-    const char *names[128];
-    char buf[128][32];
-    size_t n_names = 0, skip = strlen(prefix);
-    for (size_t i = 0; i < n && n_names < 128; i++) {
-        if (strncmp(rows[i].path, prefix, skip)) continue;
-        snprintf(buf[n_names], sizeof buf[0], "%.*s", (int)strcspn(rows[i].path + skip, "."),
-                 rows[i].path + skip);
-        names[n_names] = buf[n_names];
-        n_names++;
-    }
-    char key[96];
-    snprintf(key, sizeof key, "%s%s", prefix, map->keys[at]);
-    const char *near = sw_nearest(map->keys[at], names, n_names);
-    if (near)
-        return sw_fail_at(err, SW_INPUT, map->key_marks[at], key,
-                          "a %s has no such key; did you mean \"%s\"?", kinds[kind], near);
-    return sw_fail_at(err, SW_INPUT, map->key_marks[at], key, "a %s has no such key", kinds[kind]);
-}
-
-/* Every key of a layer, and of the maps in it, against the kind's table. */
-static sw_status check_layer(sw_part_kind kind, const sw_node *map, const char *prefix,
-                             sw_error *err) {
-    size_t n, skip = strlen(prefix);
-    const sw_key *rows = sw_part_keys(kind, &n);
-    for (size_t i = 0; i < map->n; i++) {
-        const sw_key *leaf = NULL;
-        size_t k_n = strlen(map->keys[i]);
-        bool branch = false;
-        for (size_t r = 0; r < n; r++) {
-            const char *rest = rows[r].path + skip;
-            if (strncmp(rows[r].path, prefix, skip) || strncmp(rest, map->keys[i], k_n)) continue;
-            if (rest[k_n] == '\0') leaf = &rows[r];
-            if (rest[k_n] == '.') branch = true;
-        }
-        if (leaf) {
-            SW_TRY(check_value(leaf, map->items[i], err));
-        } else if (branch) {
-            char sub[96];
-            if (map->items[i]->kind != SW_NODE_MAP)
-                return sw_fail_at(err, SW_INPUT, map->items[i]->mark, map->keys[i], "a map is due");
-            snprintf(sub, sizeof sub, "%s%s.", prefix, map->keys[i]);
-            SW_TRY(check_layer(kind, map->items[i], sub, err));
-        } else {
-            return unknown_key(kind, rows, n, prefix, map, i, err);
-        }
-    }
-    return SW_OK;
-}
-
 static sw_status push(sw_part *p, const sw_node *layer, sw_error *err) {
     if (p->n == SW_PART_LAYERS)
         return sw_fail_at(err, SW_INPUT, layer->mark, "use", "more than %d parts in a chain",
                           SW_PART_LAYERS);
-    SW_TRY(check_layer(p->kind, layer, "", err));
+    SW_TRY(sw_part_check(p->kind, layer, "", err));
     p->layers[p->n++] = layer;
     return SW_OK;
 }
@@ -256,7 +151,7 @@ static void note(const sw_part *p, const char *path) {
     json_t *o = json_object();
     json_object_set_new(o, "part", json_string(p->key));
     json_object_set_new(o, "key", json_string(path));
-    json_object_set_new(o, "value", json_string(value_of(node)->text));
+    json_object_set_new(o, "value", json_string(sw_figure_value(node)->text));
     json_object_set_new(o, "file", json_string(file));
     json_object_set_new(o, "kind", text_or_null(node, "kind"));
     json_object_set_new(o, "source", text_or_null(node, "source"));
@@ -278,9 +173,9 @@ bool sw_part_find(const sw_part *p, const char *path, double *out) {
     int64_t count;
     if (!node || !row) return false;
     if (row->type == SW_KEY_COUNT) {
-        if (sw_node_int(value_of(node), path, 0, INT64_MAX, &count, NULL)) return false;
+        if (sw_node_int(sw_figure_value(node), path, 0, INT64_MAX, &count, NULL)) return false;
         *out = (double)count;
-    } else if (sw_node_quantity(value_of(node), path, row->dim, row->zero_ok, out, NULL)) {
+    } else if (sw_node_quantity(sw_figure_value(node), path, row->dim, row->zero_ok, out, NULL)) {
         return false;
     }
     note(p, path);
@@ -295,7 +190,7 @@ sw_status sw_part_need(const sw_part *p, const char *path, double *out, sw_error
 
 bool sw_part_find_bytes(const sw_part *p, const char *path, uint64_t *out) {
     const sw_node *node = sw_part_node(p, path);
-    if (!node || sw_node_bytes(value_of(node), path, out, NULL)) return false;
+    if (!node || sw_node_bytes(sw_figure_value(node), path, out, NULL)) return false;
     note(p, path);
     return true;
 }
@@ -303,14 +198,14 @@ bool sw_part_find_bytes(const sw_part *p, const char *path, uint64_t *out) {
 const char *sw_part_text(const sw_part *p, const char *path, const char *def) {
     const sw_node *node = sw_part_node(p, path);
     const char *text = def;
-    if (node) sw_node_str(value_of(node), path, &text, NULL);
+    if (node) sw_node_str(sw_figure_value(node), path, &text, NULL);
     return text;
 }
 
 bool sw_part_bool(const sw_part *p, const char *path, bool def) {
     const sw_node *node = sw_part_node(p, path);
     bool flag = def;
-    if (node) sw_node_bool(value_of(node), path, &flag, NULL);
+    if (node) sw_node_bool(sw_figure_value(node), path, &flag, NULL);
     return flag;
 }
 

@@ -1,4 +1,4 @@
-/* What each kind of part may say: one row a key, with its dimension and range. part.c only. */
+/* What each kind of part may say: one row a key, with its dimension and range. For part*.c only. */
 #ifndef SW_MODELS_PART_KEYS_H
 #define SW_MODELS_PART_KEYS_H
 
@@ -24,5 +24,11 @@ typedef struct sw_key {
 
 /** The kind's rows; *n of them. */
 const sw_key *sw_part_keys(sw_part_kind kind, size_t *n);
+
+/** Checks every key of a layer, and of the maps in it; `prefix` is "" at the top, else "memory.".
+ */
+sw_status sw_part_check(sw_part_kind kind, const sw_node *map, const char *prefix, sw_error *err);
+/** A figure's value; any other node itself. */
+const sw_node *sw_figure_value(const sw_node *node);
 
 #endif
