@@ -49,6 +49,13 @@ static sw_status read_gpt_oss(hf_cfg *c, sw_error *err) {
     return read_moe(c, err);
 }
 
+static sw_status read_glm4(hf_cfg *c, sw_error *err) {
+    bool norm = false;
+    SW_TRY(sw_jobj_bool(c->text, "use_qk_norm", &norm, err));
+    if (norm) c->flags |= F_QKNORM;
+    return read_moe(c, err);
+}
+
 /* Llama 4: intermediate_size is an expert's, intermediate_size_mlp a dense layer's; every fourth
  * layer has no rope and attends to everything, the others within chunks. */
 static sw_status read_llama4(hf_cfg *c, sw_error *err) {
@@ -154,7 +161,7 @@ const hf_arch hf_experts[] = {
         read_deepseek, .mtp = hf_mtp),
     MOE("glm_moe_dsa", NULL, hf_mla, hf_mlp, hf_moe, F_SHARED | F_INDEX, read_deepseek,
         .mtp = hf_mtp),
-    MOE("glm4_moe", "glm4moe", hf_gqa, hf_mlp, hf_moe, F_SHARED | F_RBIAS | F_MTPEMB, read_moe,
+    MOE("glm4_moe", "glm4moe", hf_gqa, hf_mlp, hf_moe, F_SHARED | F_RBIAS | F_MTPEMB, read_glm4,
         .mtp = hf_mtp),
     MOE("mimo_v2_flash", NULL, hf_gqa, hf_mlp, hf_moe, F_RBIAS, read_mimo, ),
     {0}};
