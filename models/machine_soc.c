@@ -27,6 +27,7 @@ static sw_status wired_share(const sw_part *soc, uint64_t capacity, double *out,
         SW_TRY(sw_node_bytes(node, "up_to", &up_to, err));
         if (capacity > up_to && i + 1 < table->n) continue;
         SW_TRY(sw_node_need(row, "share", &node, err));
+        sw_part_note(soc, "memory.wired", node);
         const sw_node *value = sw_node_get(node, "value");
         return sw_node_quantity(value ? value : node, "share", SW_DIM_NONE, false, out, err);
     }

@@ -135,10 +135,8 @@ static json_t *text_or_null(const sw_node *map, const char *key) {
     return node && node->text ? json_string(node->text) : json_null();
 }
 
-/* Notes where a figure came from, once for each part and key. */
-static void note(const sw_part *p, const char *path) {
+void sw_part_note(const sw_part *p, const char *path, const sw_node *node) {
     json_t *list = p->shelf->figures, *old;
-    const sw_node *node = sw_part_node(p, path);
     size_t i;
     if (!list || !node) return;
     const char *file = sw_part_file(p, node);
@@ -178,7 +176,7 @@ bool sw_part_find(const sw_part *p, const char *path, double *out) {
     } else if (sw_node_quantity(sw_figure_value(node), path, row->dim, row->zero_ok, out, NULL)) {
         return false;
     }
-    note(p, path);
+    sw_part_note(p, path, node);
     return true;
 }
 
@@ -191,7 +189,7 @@ sw_status sw_part_need(const sw_part *p, const char *path, double *out, sw_error
 bool sw_part_find_bytes(const sw_part *p, const char *path, uint64_t *out) {
     const sw_node *node = sw_part_node(p, path);
     if (!node || sw_node_bytes(sw_figure_value(node), path, out, NULL)) return false;
-    note(p, path);
+    sw_part_note(p, path, node);
     return true;
 }
 

@@ -81,6 +81,8 @@ bool sw_part_find_bytes(const sw_part *p, const char *path, uint64_t *out);
 const char *sw_part_text(const sw_part *p, const char *path, const char *def);
 /** A truth value; `def` if absent. */
 bool sw_part_bool(const sw_part *p, const char *path, bool def);
+/** Notes in the shelf's `figures` where a figure came from, once for each part and key. */
+void sw_part_note(const sw_part *p, const char *path, const sw_node *node);
 /** The id of the file that a node stands in: "_defaults" for a default, "" for the scenario. */
 const char *sw_part_file(const sw_part *p, const sw_node *node);
 /** The node `name` of the map `section` of the defaults; *out NULL if there is none. */

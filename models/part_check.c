@@ -87,7 +87,8 @@ sw_status sw_part_check(sw_part_kind kind, const sw_node *map, const char *prefi
         const sw_key *leaf = NULL;
         size_t k_n = strlen(map->keys[i]);
         bool branch = false;
-        for (size_t r = 0; r < n; r++) {
+        bool dotted = strchr(map->keys[i], '.') != NULL; /* a path is no key */
+        for (size_t r = 0; r < n && !dotted; r++) {
             const char *rest = rows[r].path + skip;
             if (strncmp(rows[r].path, prefix, skip) || strncmp(rest, map->keys[i], k_n)) continue;
             if (rest[k_n] == '\0') leaf = &rows[r];
