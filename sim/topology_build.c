@@ -40,8 +40,8 @@ int16_t sw_topo_unit(sw_topology *t, const char *name, sw_unit_kind kind) {
     u->tier = -1;
     for (int c = 0; c < SW_CLASS_COUNT; c++) u->eff[c] = (sw_efficiency){1, 1, 0};
     u->res = sw_topo_res(t, name, SW_RES_UNIT, SW_UNIT_RATE);
-    char queue[sizeof u->name + 16];
-    snprintf(queue, sizeof queue, "%s.compute", u->name);
+    char queue[sizeof t->queues[0].name];
+    snprintf(queue, sizeof queue, "%.20s.compute", u->name);
     u->queue = sw_topo_queue(t, queue, SW_QUEUE_COMPUTE, (int16_t)t->n_units);
     return (int16_t)t->n_units++;
 }
