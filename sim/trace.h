@@ -18,7 +18,8 @@ typedef enum sw_block_kind {
     SW_BLOCK_KV,
     SW_BLOCK_STATE, /* recurrent state, optimizer state */
     SW_BLOCK_ACT,   /* activations, logits, workspaces */
-    SW_BLOCK_OTHER
+    SW_BLOCK_OTHER,
+    SW_BLOCK_EMBED /* as WEIGHT: rows are gathered from it, it is never streamed whole */
 } sw_block_kind;
 
 typedef struct sw_block {
