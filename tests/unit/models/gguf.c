@@ -91,7 +91,7 @@ static void small_model(writer *w, bool data) {
     if (data) w->n = (w->n + 31) / 32 * 32; /* the caller adds w->offset bytes */
 }
 
-#define PATH "/tmp/spillway_test_gguf.gguf"
+#define PATH scratch("model.gguf")
 
 static sw_status read_bytes(const writer *w, size_t n, sw_model **out, sw_error *err) {
     write_file(PATH, w->data, n);

@@ -6,9 +6,23 @@
 #include "models/build.h"
 #include "sim/base/stream.h"
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define DATA SPILLWAY_SOURCE_DIR "/tests/data/models/configs/"
+
+/* A path in a scratch folder of this process; valid for the next seven calls. */
+static inline const char *scratch(const char *name) {
+    static char paths[8][256], folder[64];
+    static unsigned next;
+    char *out = paths[next++ % 8];
+    if (!*folder) {
+        snprintf(folder, sizeof folder, "/tmp/spillway-test-%ld", (long)getpid());
+        mkdir(folder, 0700);
+    }
+    snprintf(out, 256, "%s/%s", folder, name);
+    return out;
+}
 
 /* Opens a `model:` map given as YAML flow; files are relative to the fixtures. NULL and `why` on
  * failure. */
