@@ -17,7 +17,7 @@ static bool has_models(const char *dir) {
     return access(path, R_OK) == 0;
 }
 
-static void find_data(const char *given, char *out, size_t n) {
+void sw_data_dir(const char *given, char *out, size_t n) {
     const char *env = getenv("SPILLWAY_DATA");
     char exe[400];
     ssize_t len = readlink("/proc/self/exe", exe, sizeof exe - 1);
@@ -190,7 +190,7 @@ sw_status sw_scenario_open(const char *path, const char *text, const char *data_
     }
     snprintf(s->path, sizeof s->path, "%s", path);
     dir_of(path, s->dir, sizeof s->dir);
-    find_data(data_dir, s->data_dir, sizeof s->data_dir);
+    sw_data_dir(data_dir, s->data_dir, sizeof s->data_dir);
     sw_status st = text ? sw_yaml_parse(text, strlen(text), path, &s->doc, err)
                         : sw_yaml_load(path, &s->doc, err);
     for (size_t i = 0; i < n_over && st == SW_OK; i++)

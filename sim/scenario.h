@@ -29,6 +29,10 @@ typedef struct sw_scenario {
     char trace_path[512];
 } sw_scenario;
 
+/** The folder that holds models/ and scenarios/: `given`, else $SPILLWAY_DATA, else beside the
+ * executable's installation, else the source tree. */
+void sw_data_dir(const char *given, char *out, size_t n);
+
 /** Overrides, applied in order before anything is resolved: "policy=prefetch", "workload.batch=8".
  */
 typedef struct sw_override {
@@ -36,8 +40,7 @@ typedef struct sw_override {
 } sw_override;
 
 /** Loads and resolves. `text` NULL reads the file; else it is the file's text (the worker gets it
- * over a pipe). data_dir NULL: $SPILLWAY_DATA, else beside the executable's installation, else the
- * source tree. */
+ * over a pipe). data_dir: see sw_data_dir. */
 sw_status sw_scenario_open(const char *path, const char *text, const char *data_dir,
                            const sw_override *over, size_t n_over, sw_scenario **out,
                            sw_error *err);
