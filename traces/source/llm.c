@@ -300,13 +300,18 @@ static void attn_event(ctx *c, sw_event *ev) {
             use(c, own->first + c->micro, fresh ? SW_WRITE : SW_RW, 0, bytes,
                 fresh ? bytes : 2 * bytes);
     } else {
-        uint64_t seen = c->context - (uint64_t)c->start_context, all = c->context;
-        /* What was cached before the run was never written in it: read it with the first write. */
-        if (k->per_token && own->source != c->layer)
+        uint64_t all = c->context, seen = all - (uint64_t)c->start_context;
+        if (k->per_token && own->source != c->layer) {
             use_kv_read(c, k, all + c->n);
-        else if (k->per_token && (seen || c->start_context))
-            use_kv_read(c, k, all);
-        if (k->per_token && own->source == c->layer) use_kv_write(c, k, all, c->n);
+        } else if (k->per_token) {
+            if (seen) use_kv_read(c, k, all);
+            /* What counts as cached before the run has never been written in it: the first write
+             * covers it. */
+            if (seen)
+                use_kv_write(c, k, all, c->n);
+            else
+                use_kv_write(c, k, 0, all + c->n);
+        }
     }
     use_hidden(c, SW_RW);
     finish(c, ev, c->n_attn, attention_flops(c, l), SW_FP16,
