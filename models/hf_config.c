@@ -7,7 +7,7 @@
 #include "models/hf.h"
 #include "sim/base/stream.h"
 #include "sim/base/vec.h"
-#include <stddef.h>
+#include <unistd.h>
 
 enum { MAX_DIM = 1 << 28, MAX_CONFIG = 16 << 20 };
 
@@ -350,10 +350,32 @@ sw_status sw_config_load(const char *path, json_t **out, sw_error *err) {
     return s;
 }
 
+/* modelopt writes its formats to hf_quant_config.json beside the configuration. */
+static sw_status add_modelopt(const char *path, json_t *doc, sw_error *err) {
+    const char *slash = strrchr(path, '/');
+    char *name = NULL;
+    json_t *extra = NULL;
+    if (json_object_get(doc, "quantization_config")) return SW_OK;
+    if (asprintf(&name, "%.*shf_quant_config.json", slash ? (int)(slash + 1 - path) : 0, path) < 0)
+        return sw_fail(err, SW_MEMORY, "no memory for a path");
+    sw_status s = access(name, R_OK) ? SW_OK : sw_config_load(name, &extra, err);
+    json_t *q = json_object_get(extra, "quantization");
+    if (s == SW_OK && extra && !json_is_object(q))
+        s = sw_fail(err, SW_INPUT, "%s: quantization: missing", name);
+    if (s == SW_OK && extra && json_string_value(json_object_get(q, "quant_algo"))) {
+        json_object_set_new(q, "quant_method", json_string("modelopt"));
+        json_object_set(doc, "quantization_config", q);
+    }
+    json_decref(extra);
+    free(name);
+    return s;
+}
+
 sw_status sw_model_from_config(const char *path, const char *quant, sw_model **out, sw_error *err) {
     json_t *doc = NULL;
     SW_TRY(sw_config_load(path, &doc, err));
-    sw_status s = sw_model_from_json(doc, path, path, quant, out, err);
+    sw_status s = json_is_object(doc) ? add_modelopt(path, doc, err) : SW_OK;
+    if (s == SW_OK) s = sw_model_from_json(doc, path, path, quant, out, err);
     json_decref(doc);
     return s;
 }
