@@ -100,6 +100,8 @@ static sw_status check_unit(const sw_topology *t, int i, sw_error *err) {
     if (!in(u->res, t->n_res) || t->res[u->res].kind != SW_RES_UNIT ||
         t->res[u->res].rate != SW_UNIT_RATE)
         return bad(err, u->name, "no resource of its own");
+    if (!in(u->path, t->n_paths) || t->paths[u->path].n != 1 || t->paths[u->path].res[0] != u->res)
+        return bad(err, u->name, "its path is not just its arithmetic");
     if (!in(u->queue, t->n_queues) || t->queues[u->queue].kind != SW_QUEUE_COMPUTE)
         return bad(err, u->name, "no compute queue");
     if (!in(u->tier, t->n_tiers)) return bad(err, u->name, "no local tier");

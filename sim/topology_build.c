@@ -40,6 +40,7 @@ int16_t sw_topo_unit(sw_topology *t, const char *name, sw_unit_kind kind) {
     u->tier = -1;
     for (int c = 0; c < SW_CLASS_COUNT; c++) u->eff[c] = (sw_efficiency){1, 1, 0};
     u->res = sw_topo_res(t, name, SW_RES_UNIT, SW_UNIT_RATE);
+    u->path = SW_TOPO_PATH(t, u->res);
     char queue[sizeof t->queues[0].name];
     snprintf(queue, sizeof queue, "%.20s.compute", u->name);
     u->queue = sw_topo_queue(t, queue, SW_QUEUE_COMPUTE, (int16_t)t->n_units);
