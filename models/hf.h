@@ -52,8 +52,11 @@ typedef enum hf_dim {
     D_SCONV,  /* channels of its convolution */
     D_SKERN,  /* taps of it */
     D_SHEADS,
-    D_SHD, /* elements of a value head (gated delta net's norm) */
-    D_SZ,  /* gated delta net: rows of z */
+    D_SHD,  /* elements of a value head (gated delta net's norm) */
+    D_SZ,   /* gated delta net: rows of z */
+    D_PLE,  /* Gemma 4: width of a layer's own embedding */
+    D_PLES, /* of all layers */
+    D_PLV,  /* its vocabulary */
     D_COUNT
 } hf_dim;
 
@@ -84,6 +87,8 @@ enum {
     F_VPROJ = 1u << 21, /* v has its own product */
     F_PROJ = 1u << 22,  /* OPT-350m: embedding narrower than hidden */
     F_FNORM = 1u << 23, /* a final norm */
+    F_KVOWN = 1u << 25, /* K and V of its own */
+    F_PLE = 1u << 26,   /* embeddings per layer */
     F_MTPEMB = 1u << 24 /* prediction layers with an embedding and a head of their own */
 };
 
@@ -155,7 +160,8 @@ typedef struct hf_cfg {
     int64_t experts, top_k, eff, sff, n_shared, first_dense, mtp, window;
     int64_t q_lora, kv_lora, nope, rope, index_heads, index_dim;
     int64_t conv_kernel, state, groups, s_heads, s_head_dim, latent;
-    int64_t emb, types; /* width of a narrower embedding; BERT's token types */
+    int64_t per_layer, per_layer_vocab; /* Gemma 4: embeddings per layer */
+    int64_t emb, types;                 /* width of a narrower embedding; BERT's token types */
     bool tied;
     uint32_t flags;
     sw_dtype type;
@@ -164,6 +170,7 @@ typedef struct hf_cfg {
         bool sliding, moe;
         char block; /* hybrid: M state, * attention, E experts, - feed-forward, 0 both halves */
         int64_t ff, kv_heads, head_dim, v_dim, window, heads; /* 0: the model's */
+        int64_t kv_from; /* 1 + the layer whose KV it reads; 0: its own */
         uint32_t flags, no_flags;
     } * lay;
 } hf_cfg;
@@ -222,6 +229,6 @@ sw_status sw_mix_apply(sw_model *m, const hf_cfg *c, const char *quant, sw_error
 extern const hf_row hf_head[], hf_head_ln[], hf_norms[], hf_gqa[], hf_mla[], hf_mlp[], hf_moe[],
     hf_moe_mixtral[], hf_mtp[];
 /* The families (hf_*.c), each ending in a row without a model_type. */
-extern const hf_arch hf_llama[], hf_experts[], hf_classic[], hf_hybrid[];
+extern const hf_arch hf_llama[], hf_experts[], hf_classic[], hf_hybrid[], hf_gemma4[];
 
 #endif

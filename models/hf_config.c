@@ -337,14 +337,20 @@ sw_status sw_config_parse(char *text, size_t bytes, const char *name, json_t **o
 
 sw_status sw_config_load(const char *path, json_t **out, sw_error *err) {
     sw_reader *r = NULL;
+    char *text = NULL;
+    size_t n = 0, cap = 0, got = 1;
     SW_TRY(sw_reader_open(path, &r, err));
-    char *text = malloc(MAX_CONFIG + 1);
-    size_t got = 0;
-    sw_status s = text ? sw_reader_read(r, text, MAX_CONFIG + 1, &got, err)
-                       : sw_fail(err, SW_MEMORY, "no memory to read %s", path);
-    if (s == SW_OK && got > MAX_CONFIG)
+    sw_status s = SW_OK;
+    while (s == SW_OK && got && n <= MAX_CONFIG) {
+        if (!sw_grow((void **)&text, &cap, n + (1 << 16), 1))
+            s = sw_fail(err, SW_MEMORY, "no memory to read %s", path);
+        else
+            s = sw_reader_read(r, text + n, 1 << 16, &got, err);
+        if (s == SW_OK) n += got;
+    }
+    if (s == SW_OK && n > MAX_CONFIG)
         s = sw_fail(err, SW_INPUT, "%s: larger than a configuration can be (16 MiB)", path);
-    if (s == SW_OK) s = sw_config_parse(text, got, path, out, err);
+    if (s == SW_OK) s = sw_config_parse(text, n, path, out, err);
     free(text);
     sw_reader_close(r);
     return s;

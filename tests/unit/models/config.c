@@ -87,9 +87,20 @@ static void odd_layers(void) {
     sw_model_free(m);
 }
 
+/* Gemma 4: 25 windows of 8 heads of 256, 5 full layers of 2 heads of 512 whose values are their
+ * keys. */
+static void gemma4(void) {
+    sw_model *m = open_config("google_gemma-4-26B-A4B.json");
+    CHECK_INT(count(m, SW_ATTN_WINDOW), 25);
+    CHECK_INT(m->layers[0].kv_elems_per_token, 2 * 8 * 256);
+    CHECK_INT(m->layers[5].kv_elems_per_token, 2 * 2 * 512);
+    CHECK(m->layers[0].mlp_params && m->layers[0].n_experts == 128);
+    sw_model_free(m);
+}
+
 static void unsupported(void) {
     static const char *const names[] = {"deepseek-ai_DeepSeek-V4-Flash.json",
-                                        "MiniMaxAI_MiniMax-M3.json", "google_gemma-4-26B-A4B.json",
+                                        "MiniMaxAI_MiniMax-M3.json",
                                         "stepfun-ai_Step-3.7-Flash.json"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char flow[256];
@@ -151,5 +162,5 @@ static void absurd(void) {
 }
 
 SW_TESTS("models: configurations", {"windows", windows}, {"latent attention", latent_attention},
-         {"states", states}, {"layers of their own kind", odd_layers},
+         {"states", states}, {"layers of their own kind", odd_layers}, {"Gemma 4", gemma4},
          {"architectures not supported", unsupported}, {"absurd configurations", absurd})

@@ -83,6 +83,7 @@ static const row configs[] = {
     {"nvidia_NVIDIA-Nemotron-3-Super-120B-A12B-FP8.json", 123611033088, 0, 42683},
     {"nvidia_NVIDIA-Nemotron-3-Ultra-550B-A55B-BF16.json", 560524603904, 0, 51023},
     {"nvidia_NVIDIA-Nemotron-3.5-Lightning-30B-A3B-NVFP4.json", 32913266240, 0, 6513},
+    {"google_gemma-4-26B-A4B.json", 25233142046 - 256, 0, 657}, /* the GGUF less rope_freqs */
     {"zai-org_GLM-5.json", 753864139008, 1507728316928, 59870},
     {"zai-org_GLM-5.2.json", 753329940480, 1506659919872, 59585},
     {"deepseek-ai_DeepSeek-V3.json", 684489845504, 688574839360, 91991},
