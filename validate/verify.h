@@ -16,7 +16,8 @@
  *             tier; a write makes the next one (RW reads the one before)
  * content     every byte that a read names is there, written by that block
  * hazard      an op that reads or writes bytes starts after whoever wrote them has ended, and one
- *             that writes them also after all who have read them since
+ *             that writes them also after all who have read them since; no op writes over what it
+ *             reads of another block
  * form        indices, modes and lengths that make sense
  *
  * "Newest", "before" and "since" mean the order of ids. If none of these is violated, then at every

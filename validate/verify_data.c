@@ -2,6 +2,7 @@
  *
  * fact    what is known of a block (its newest version), or of a block in a tier: the newest
  *         version there, how many bytes are defined, and its epoch
+ * extent  where the whole block lies in the tier, once a copy or its placing has told
  * epoch   counts how often the block began anew in a tier: a run of bytes is live only if it was
  *         written in the present one. So a replica is forgotten at once, wherever its bytes are
  *
@@ -14,6 +15,7 @@ typedef struct fact {
     uint64_t key; /* + 1; 0: empty */
     uint32_t epoch, newest;
     uint64_t live, made_by;
+    uint64_t addr, bytes; /* the extent; bytes 0: not known yet */
     bool known;
 } fact;
 
@@ -86,7 +88,7 @@ static bool live(const fact *f, const sw_run *r) {
 
 static void begin_anew(fact *f) {
     f->epoch++;
-    f->live = 0;
+    f->live = f->bytes = 0;
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -98,7 +100,7 @@ typedef struct look {
     const sw_use *use;
     const fact *there; /* of the block in the tier */
     bool mark, collect, failed;
-    uint64_t found, at; /* live bytes seen; how far without a gap */
+    uint64_t found; /* live bytes seen */
     bool gap;
     uint64_t gap_at;
     uint32_t gap_block;         /* what is there instead */
@@ -115,16 +117,6 @@ static void open_gap(look *k, uint64_t at, uint32_t block) {
 
 static void see(void *arg, sw_run *r) {
     look *k = arg;
-    if (r->lo > k->at) open_gap(k, k->at, SW_RUN_NOTHING);
-    k->at = r->hi;
-    if (r->block != k->use->block || !live(k->there, r)) {
-        uint32_t other = r->block;
-        if (other != SW_RUN_NOTHING && !live(find(k->d, other, k->use->tier), r))
-            other = SW_RUN_NOTHING;
-        open_gap(k, r->lo, other);
-        return;
-    }
-    k->found += r->hi - r->lo;
     if (r->writer != k->op->id && r->writer_end_s > k->late_s &&
         sw_verify_early(k->done->start_s, r->writer_end_s)) {
         k->late = r->writer;
@@ -134,13 +126,22 @@ static void see(void *arg, sw_run *r) {
         r->reader_end_s = k->done->end_s;
         r->reader = k->op->id;
     }
+    if (r->block != k->use->block || !live(k->there, r)) {
+        uint32_t other = r->block;
+        if (other != SW_RUN_NOTHING && !live(find(k->d, other, k->use->tier), r))
+            other = SW_RUN_NOTHING;
+        open_gap(k, r->lo, other);
+        return;
+    }
+    k->found += r->hi - r->lo;
     piece p = {r->lo - k->use->addr, r->hi - k->use->addr, r->version};
     if (k->collect && !sw_vec_push(&k->d->pieces, p)) k->failed = true;
 }
 
 static void mark(void *arg, sw_run *r) {
     look *k = arg;
-    if (r->block != k->use->block || k->done->end_s <= r->reader_end_s) return;
+    if (r->writer == k->op->id && r->block != k->use->block) k->gap = true;
+    if (k->done->end_s <= r->reader_end_s) return;
     r->reader_end_s = k->done->end_s;
     r->reader = k->op->id;
 }
@@ -156,11 +157,30 @@ static void say_gap(look *k, uint64_t bytes) {
                    k->gap_at, instead);
 }
 
+/* A copy takes the whole block: from where it is known to lie. */
+static void check_source(sw_data *d, const sw_op *op, const sw_use *u, fact *there,
+                         uint64_t found) {
+    const char *name = d->tier[u->tier].name;
+    if (there->bytes && (there->addr != u->addr || there->bytes != u->bytes))
+        d->complain(d->arg, SW_RULE_CONTENT, op->id, 0,
+                    "op %" PRIu64 " copies %" PRIu64 " bytes of block %u from %s+%" PRIu64
+                    "; it lies at %" PRIu64 ", %" PRIu64 " bytes",
+                    op->id, u->bytes, u->block, name, u->addr, there->addr, there->bytes);
+    else if (found < there->live)
+        d->complain(d->arg, SW_RULE_CONTENT, op->id, 0,
+                    "op %" PRIu64 " copies block %u from %s+%" PRIu64 ", where %" PRIu64
+                    " of its %" PRIu64 " defined bytes are",
+                    op->id, u->block, name, u->addr, found, there->live);
+    there->addr = u->addr;
+    there->bytes = u->bytes;
+}
+
 /* The read half of a use. `writes`: the op writes too, so readers are marked later. */
 static bool read_use(sw_data *d, const sw_op *op, const sw_done *done, const sw_use *u,
                      bool writes) {
     if (!reserve(d)) return false;
-    const fact *b = get(d, u->block, WHOLE), *there = get(d, u->block, u->tier);
+    const fact *b = get(d, u->block, WHOLE);
+    fact *there = get(d, u->block, u->tier);
     uint32_t version = u->mode == SW_RW ? u->version - 1 : u->version;
     bool copy = op->kind == SW_OP_COPY;
     const char *name = d->tier[u->tier].name;
@@ -191,18 +211,12 @@ static bool read_use(sw_data *d, const sw_op *op, const sw_done *done, const sw_
               .there = there,
               .mark = !writes,
               .collect = copy,
-              .at = u->addr,
               .late_s = -1};
     d->pieces.n = 0;
     if (!sw_runs_visit(&d->runs[u->tier], u->addr, u->addr + u->bytes, see, &k) || k.failed)
         return false;
-    if (k.at < u->addr + u->bytes) open_gap(&k, k.at, SW_RUN_NOTHING);
     if (!copy && k.found < u->bytes) say_gap(&k, u->bytes);
-    if (copy && k.found < there->live)
-        d->complain(d->arg, SW_RULE_CONTENT, op->id, 0,
-                    "op %" PRIu64 " copies block %u from %s+%" PRIu64 ", where %" PRIu64
-                    " of its %" PRIu64 " defined bytes are",
-                    op->id, u->block, name, u->addr, k.found, there->live);
+    if (copy) check_source(d, op, u, there, k.found);
     if (k.late_s >= 0)
         d->complain(d->arg, SW_RULE_HAZARD, op->id, k.late,
                     "op %" PRIu64 " reads block %u in %s at %.9g s, before op %" PRIu64
@@ -218,6 +232,7 @@ static void overwrite(void *arg, sw_run *r) {
     look *k = arg;
     fact *owner = r->block == SW_RUN_NOTHING ? NULL : find(k->d, r->block, k->use->tier);
     if (live(owner, r)) owner->live -= r->hi - r->lo;
+    if (r->writer == k->op->id && r->block != k->use->block) k->gap = true;
     if (r->writer != k->op->id && r->writer_end_s > k->late_s &&
         sw_verify_early(k->done->start_s, r->writer_end_s)) {
         k->late = r->writer;
@@ -276,6 +291,10 @@ static bool write_use(sw_data *d, const sw_op *op, const sw_done *done, const sw
                     " reads there (until %.9g s)",
                     op->id, d->tier[u->tier].name, u->addr, done->start_s, k.late_reader,
                     k.late_reader_s);
+    if (k.gap)
+        d->complain(d->arg, SW_RULE_HAZARD, op->id, op->id,
+                    "op %" PRIu64 " writes two blocks to %s+%" PRIu64, op->id,
+                    d->tier[u->tier].name, u->addr);
     bool same_op = there->known && there->made_by == op->id;
     if (copy || !there->known || (there->newest != before && !same_op)) begin_anew(there);
     there->known = true;
@@ -284,9 +303,18 @@ static bool write_use(sw_data *d, const sw_op *op, const sw_done *done, const sw
     sw_run run = {u->addr, u->addr + u->bytes, u->block, u->version, there->epoch, op->id,
                   0,       done->end_s,        -1};
     if (!copy) {
+        if (there->bytes &&
+            (u->addr < there->addr || u->addr + u->bytes > there->addr + there->bytes))
+            d->complain(d->arg, SW_RULE_CONTENT, op->id, 0,
+                        "op %" PRIu64 " writes block %u at %s+%" PRIu64 ", %" PRIu64
+                        " bytes; it lies at %" PRIu64 ", %" PRIu64 " bytes",
+                        op->id, u->block, d->tier[u->tier].name, u->addr, u->bytes, there->addr,
+                        there->bytes);
         there->live += u->bytes;
         return sw_runs_put(&d->runs[u->tier], run);
     }
+    there->addr = u->addr;
+    there->bytes = u->bytes;
     run.block = SW_RUN_NOTHING;
     if (!sw_runs_put(&d->runs[u->tier], run)) return false;
     run.block = u->block;
@@ -348,6 +376,10 @@ bool sw_data_op(sw_data *d, const sw_op *op, const sw_done *done) {
         if (u->mode != SW_WRITE &&
             !sw_runs_visit(&d->runs[u->tier], u->addr, u->addr + u->bytes, mark, &k))
             return false;
+        if (k.gap)
+            d->complain(d->arg, SW_RULE_HAZARD, op->id, op->id,
+                        "op %" PRIu64 " writes over block %u in %s, which it reads", op->id,
+                        u->block, d->tier[u->tier].name);
     }
     return true;
 }
@@ -359,6 +391,7 @@ typedef struct overlap {
 
 static void overlaps(void *arg, sw_run *r) {
     overlap *o = arg;
+    if (r->block == SW_RUN_NOTHING) return;
     o->any = true;
     o->block = r->block;
 }
@@ -375,6 +408,8 @@ bool sw_data_placed(sw_data *d, const sw_block *block, int tier, uint64_t addr) 
                     d->tier[tier].name, addr, o.block);
     b->known = there->known = true;
     there->live += block->bytes;
+    there->addr = addr;
+    there->bytes = block->bytes;
     return sw_runs_put(&d->runs[tier], (sw_run){addr, addr + block->bytes, block->id, 0,
                                                 there->epoch, 0, 0, 0, -1});
 }
@@ -390,6 +425,13 @@ sw_data *sw_data_new(const sw_topology *topo, sw_complain_fn *complain, void *ar
     }
     d->complain = complain;
     d->arg = arg;
+    for (uint32_t t = 0; t < d->n_tiers; t++) { /* so that there are no gaps between runs */
+        sw_run nothing = {0, d->tier[t].capacity, SW_RUN_NOTHING, 0, 0, 0, 0, 0, -1};
+        if (nothing.hi && !sw_runs_put(&d->runs[t], nothing)) {
+            sw_data_free(d);
+            return NULL;
+        }
+    }
     return d;
 }
 
