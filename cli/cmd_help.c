@@ -35,7 +35,7 @@ static void plugin_help(const sw_plugin *p, const char *kind) {
         else if (o->type == SW_PARAM_BOOL)
             sw_table_cell(t, SW_TONE_NONE, "true|false");
         else if (o->min != o->max)
-            sw_table_cell(t, SW_TONE_NONE, "%.6g to %.6g", o->min, o->max);
+            sw_table_cell(t, SW_TONE_NONE, "%.15g to %.15g", o->min, o->max);
         else
             sw_table_cell(t, SW_TONE_NONE, "%s", "");
         sw_table_span(t, SW_TONE_NONE, "%s", o->help);

@@ -72,8 +72,8 @@ static sw_status policy(sw_task *t, const char *path, const char *text, sw_error
         return sw_fail(err, SW_INPUT, "--policy wants NAME or NAME:key=value, not \"%.60s\"", text);
     snprintf(part, sizeof part, "%.*s", (int)(n < 199 ? n : 199), text);
     const sw_plugin *found;
-    if (sw_plugin_find(sw_policy_table, sw_policy_table_n, "policy", part,
-                       (sw_mark){"--policy", 0, 0}, &found, err))
+    if (sw_plugin_find(sw_policy_table, sw_policy_table_n, "policy", part, (sw_mark){0}, &found,
+                       err))
         return SW_INPUT;
     if (!text[n] && file_has_policy(path, part)) return SW_OK;
     int at = snprintf(flow, sizeof flow, "{name: %s", part);

@@ -176,8 +176,18 @@ static void measure(const sw_table *t, const sw_style *s, int *width, int *total
             int w = x->text && !x->span ? sw_text_width(x->text) : 0;
             if (w > width[c]) width[c] = w;
         }
+    int longest = 0;
     *total = (t->n - 1) * GAP;
     for (int c = 0; c < t->n; c++) *total += width[c];
+    for (size_t r = 0; r < t->rows.n; r++) { /* the rule is as long as the longest sentence */
+        int at = 0;
+        for (int c = 0; c < t->rows.v[r].n; at += width[c++] + GAP) {
+            const cell *x = &t->rows.v[r].cells[c];
+            int w = x->text && x->span ? at + sw_text_width(x->text) : 0;
+            if (w > s->width - t->indent) w = s->width - t->indent;
+            if (w > longest) longest = w;
+        }
+    }
     for (int over = *total + t->indent - s->width; over > 0;) { /* cut the widest that may be cut */
         int widest = -1;
         for (int c = 0; c < t->n; c++)
@@ -186,6 +196,7 @@ static void measure(const sw_table *t, const sw_style *s, int *width, int *total
         if (widest < 0) break;
         width[widest]--, over--, --*total;
     }
+    if (*total < longest) *total = longest;
 }
 
 static void header(const sw_table *t, const sw_style *s, FILE *out, const int *width, bool units) {
