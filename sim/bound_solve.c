@@ -31,6 +31,16 @@ static bool is_host(const sw_topology *t, int tier) {
     return t->tiers[tier].kind == SW_TIER_RAM || t->tiers[tier].kind == SW_TIER_UNIFIED;
 }
 
+/* What a unit reads from a tier with kernels of a class. Over a link the kernel's own efficiency is
+ * not trusted to be the limit. */
+static double port_Bps(const sw_topology *t, int unit, int tier, int cls) {
+    const sw_port *port = &t->ports[unit][tier];
+    if (port->read_path < 0) return 0;
+    double eff = t->units[unit].eff[cls].memory;
+    if (t->units[unit].tier != tier) eff = fmax(eff, 1);
+    return fmin(eff * port->read_Bps, path_Bps(t, port->read_path));
+}
+
 /* What can flow into a VRAM tier from outside the VRAM tiers: the least resource that every way in
  * shares, and no more than all copy engines and in-place reads together. */
 static double ingress(const sw_topology *t, int tier, int16_t *link) {
@@ -52,7 +62,9 @@ static double ingress(const sw_topology *t, int tier, int16_t *link) {
             const sw_port *port = &t->ports[u][j];
             if (is_near(t, j) || port->read_path < 0) continue;
             ways++;
-            sum += path_Bps(t, port->read_path);
+            double most = 0;
+            for (int c = 0; c < SW_CLASS_COUNT; c++) most = fmax(most, port_Bps(t, u, j, c));
+            sum += most;
             for (int k = 0; k < t->n_res; k++)
                 common[k] = common[k] && names(t, port->read_path, k);
         }
@@ -65,16 +77,6 @@ static double ingress(const sw_topology *t, int tier, int16_t *link) {
         if (t->res[k].kind == SW_RES_LINK) *link = (int16_t)k;
     }
     return fmin(sum, least);
-}
-
-/* What a unit reads from a tier with kernels of a class. Over a link the kernel's own efficiency is
- * not trusted to be the limit. */
-static double port_Bps(const sw_topology *t, int unit, int tier, int cls) {
-    const sw_port *port = &t->ports[unit][tier];
-    if (port->read_path < 0) return 0;
-    double eff = t->units[unit].eff[cls].memory;
-    if (t->units[unit].tier != tier) eff = fmax(eff, 1);
-    return fmin(eff * port->read_Bps, path_Bps(t, port->read_path));
 }
 
 static void init_classes(sw_bound_machine *m, double near_Bps) {

@@ -124,7 +124,7 @@ static sw_status index_of(parser *p, uint16_t *n, uint64_t max, const char *what
 static sw_status tier_line(parser *p) {
     static const char *const kinds[] = {"vram", "ram", "nvme", "unified"};
     const char *text;
-    int kind;
+    int kind = 0;
     SW_TRY(index_of(p, &p->topo->n_tiers, SW_TIERS_MAX, "tier"));
     sw_tier *t = &p->topo->tiers[p->topo->n_tiers - 1];
     SW_TRY(word(p, kinds, 4, "kind of tier", &kind));
@@ -142,7 +142,7 @@ static sw_status tier_line(parser *p) {
 static sw_status queue_line(parser *p) {
     static const char *const kinds[] = {"host", "compute", "copy", "io"};
     const char *text;
-    int kind;
+    int kind = 0;
     SW_TRY(index_of(p, &p->topo->n_queues, SW_QUEUES_MAX, "queue"));
     sw_queue *q = &p->topo->queues[p->topo->n_queues - 1];
     SW_TRY(word(p, kinds, 4, "kind of queue", &kind));
@@ -157,7 +157,7 @@ static sw_status queue_line(parser *p) {
 static sw_status res_line(parser *p) {
     static const char *const kinds[] = {"tier", "link", "unit"};
     const char *text;
-    int kind;
+    int kind = 0;
     SW_TRY(index_of(p, &p->topo->n_res, SW_RES_MAX, "resource"));
     sw_resource *r = &p->topo->res[p->topo->n_res - 1];
     SW_TRY(word(p, kinds, 3, "kind of resource", &kind));
@@ -248,7 +248,7 @@ static sw_status op_line(parser *p) {
     sw_op op = {0};
     sw_done done;
     uint64_t queue, unit, step;
-    int kind;
+    int kind = 0;
     for (int i = 0; i <= SW_OP_COLLECTIVE; i++) kinds[i] = sw_op_kind_name((sw_op_kind)i);
     SW_TRY(number(p, UINT64_MAX - 1, "id", &op.id));
     SW_TRY(need(p, " "));
