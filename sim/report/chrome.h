@@ -1,5 +1,8 @@
 /* A run as a Chrome trace (JSON object format), which Perfetto and chrome://tracing open: one track
- * a queue, one counter a tier.
+ * a queue, one counter a tier, and arrows to an op from the op on another queue that it waited for
+ * (the last one to end, the first 50 000 of them). The events of a queue, and the points of a
+ * counter, come in the order of time, in whole nanoseconds. A join, which takes no time, is not
+ * shown.
  *
  * The counters show bytes held in each tier over the run's own time: a replica's bytes count from
  * the start of the op that first writes it there until the start of the op that first writes

@@ -108,14 +108,10 @@ static sw_status primary(parser *p, double *out) {
 
 static sw_status unary(parser *p, double *out) {
     if (++p->depth > DEPTH_MAX) return bad(p, p->at, "nested too deeply");
-    blanks(p);
-    bool minus = take(p, "-"),
-         no = !minus && (take(p, "not") || (p->at[0] == '!' && p->at[1] != '=' && take(p, "!")));
-    sw_status st = minus || no ? unary(p, out) : primary(p, out);
+    bool minus = take(p, "-");
+    SW_TRY(minus ? unary(p, out) : primary(p, out));
     p->depth--;
-    if (st) return st;
     if (minus) *out = -*out;
-    if (no) *out = *out == 0;
     return SW_OK;
 }
 
@@ -172,14 +168,25 @@ static sw_status comparison(parser *p, double *out) {
     return SW_OK;
 }
 
+/* Looser than a comparison: `not a < b` is `not (a < b)`. */
+static sw_status negation(parser *p, double *out) {
+    if (++p->depth > DEPTH_MAX) return bad(p, p->at, "nested too deeply");
+    blanks(p);
+    bool no = take(p, "not") || (p->at[0] == '!' && p->at[1] != '=' && take(p, "!"));
+    SW_TRY(no ? negation(p, out) : comparison(p, out));
+    p->depth--;
+    if (no) *out = *out == 0;
+    return SW_OK;
+}
+
 /* One side of `and`, or `or`: the rest is skipped once it is decided. */
 static sw_status both(parser *p, double *out) {
-    SW_TRY(comparison(p, out));
+    SW_TRY(negation(p, out));
     while (take(p, "and") || take(p, "&&")) {
         bool outer = p->skip;
         double rhs = 0;
         p->skip = outer || *out == 0;
-        SW_TRY(comparison(p, &rhs));
+        SW_TRY(negation(p, &rhs));
         *out = *out != 0 && (p->skip || rhs != 0);
         p->skip = outer;
     }

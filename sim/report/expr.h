@@ -5,7 +5,7 @@
  * Numbers, names (letters, digits, '_' and '.'), + - * /, < <= > >= == !=, and or not (also && ||
  * !), parentheses, min(x, y), max(x, y), abs(x). True is 1, false 0; anything but 0 counts as true.
  * The right side of `and` and `or` is evaluated only when it decides, so "a.fits and a.tokens_per_s
- * > 3" is safe. A comparison does not chain. */
+ * > 3" is safe. A comparison does not chain; `not` binds looser than it. */
 #ifndef SW_REPORT_EXPR_H
 #define SW_REPORT_EXPR_H
 

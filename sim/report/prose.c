@@ -1,5 +1,6 @@
 /* Bars, paragraphs, headlines and percentages (see table.h). */
 #include "sim/report/table.h"
+#include <ctype.h>
 #include <string.h>
 
 char *sw_bar(char *buf, size_t n, const sw_style *style, double fraction, int width) {
@@ -26,6 +27,17 @@ static const char *tone_on(const sw_style *s, sw_tone tone) {
     return s->colour ? codes[tone] : "";
 }
 
+/* The next word; a number and its unit are one. */
+static size_t word_bytes(const char *text) {
+    size_t n = strcspn(text, " ");
+    if (n && isdigit((unsigned char)text[n - 1]) && text[n] == ' ') {
+        const char *next = text + n + 1;
+        size_t m = strcspn(next, " ");
+        if (m > 0 && m <= 8 && (isalpha((unsigned char)*next) || *next == '%')) n += 1 + m;
+    }
+    return n;
+}
+
 void sw_paragraph(const sw_style *style, FILE *out, int indent, int hang, sw_tone tone,
                   const char *text) {
     int at = indent;
@@ -33,7 +45,7 @@ void sw_paragraph(const sw_style *style, FILE *out, int indent, int hang, sw_ton
     fprintf(out, "%*s%s", indent, "", tone_on(style, tone));
     while (*text) {
         char word[256];
-        size_t n = strcspn(text, " ");
+        size_t n = word_bytes(text);
         snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), text);
         int w = sw_text_width(word);
         if (!fresh && at + 1 + w > style->width) {

@@ -1,0 +1,1 @@
+spillway compare unit_wrong.yaml -j 0

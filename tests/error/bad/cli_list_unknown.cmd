@@ -1,0 +1,1 @@
+spillway list device

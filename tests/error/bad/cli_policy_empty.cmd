@@ -1,0 +1,1 @@
+spillway compare fit_resident.yaml --policy ,

@@ -1,0 +1,1 @@
+spillway run policy_list.yaml --set policy.name.x=1

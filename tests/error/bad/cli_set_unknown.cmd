@@ -1,0 +1,1 @@
+spillway run fit_resident.yaml --set workload.bach=2

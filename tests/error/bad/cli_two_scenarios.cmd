@@ -1,0 +1,1 @@
+spillway run a.yaml b.yaml

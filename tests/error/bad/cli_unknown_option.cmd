@@ -1,0 +1,1 @@
+spillway run unit_wrong.yaml --polcy x

@@ -1,0 +1,1 @@
+spillway verify nosuch.log

@@ -1,0 +1,1 @@
+spillway claims claims && spillway claims claims --markdown -

@@ -1,0 +1,1 @@
+spillway compare stream.yaml --policy resident

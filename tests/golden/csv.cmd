@@ -1,0 +1,1 @@
+spillway run stream.yaml --no-sensitivity --csv - | tr , "\n" | head -46

@@ -1,0 +1,1 @@
+COLUMNS=80 spillway run stream.yaml --plain --no-sensitivity
