@@ -9,7 +9,10 @@ static void verdict(const sw_claim_answer *a, char *buf, size_t n) {
         snprintf(buf, n, "holds");
         return;
     case SW_VERDICT_PARTLY:
-        snprintf(buf, n, "holds only when %s", a->claim.when);
+        if (*a->claim.when)
+            snprintf(buf, n, "holds only when %s", a->claim.when);
+        else
+            snprintf(buf, n, "holds in part");
         return;
     case SW_VERDICT_FAILS:
         snprintf(buf, n, "does not hold");

@@ -114,6 +114,19 @@ static const char *text_at(const sw_node *root, const char *const *keys) {
     return "";
 }
 
+/* A file's opening comment, its first line. */
+static void opening(const char *path, char *buf, size_t n) {
+    FILE *in = fopen(path, "r");
+    buf[0] = 0;
+    if (in && fgets(buf, (int)n, in)) buf[strcspn(buf, "\n")] = 0;
+    if (in) fclose(in);
+    size_t skip = strspn(buf, "# ");
+    if (buf[0] != '#')
+        buf[0] = 0;
+    else
+        memmove(buf, buf + skip, strlen(buf + skip) + 1);
+}
+
 typedef struct field {
     const char *keys[6]; /* NULL-ended */
 } field;
@@ -121,7 +134,7 @@ typedef struct field {
 /* One row a file: its name, then the fields; the last column takes the rest of the line. */
 static sw_status catalogue(const char *sub, const sw_column *cols, const field *fields, int n,
                            const sw_style *s, sw_error *err) {
-    char data[400], dir[480], path[800];
+    char data[400], dir[480], path[800], comment[400];
     names list = {0};
     sw_data_dir(NULL, data, sizeof data);
     snprintf(dir, sizeof dir, "%s/%s", data, sub);
@@ -137,6 +150,10 @@ static sw_status catalogue(const char *sub, const sw_column *cols, const field *
         sw_table_cell(t, SW_TONE_BOLD, "%s", list.v[i]);
         for (int k = 0; k < n; k++) {
             const char *text = text_at(sw_yaml_root(doc), fields[k].keys);
+            if (!*text && !strcmp(fields[k].keys[0], "question")) {
+                opening(path, comment, sizeof comment);
+                text = comment;
+            }
             if (k == n - 1)
                 sw_table_span(t, SW_TONE_NONE, "%s", text);
             else

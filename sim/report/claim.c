@@ -104,9 +104,6 @@ sw_status sw_claim_read(const sw_node *root, sw_claim *out, sw_error *err) {
     SW_TRY(read_shows(map, &c, err));
     SW_TRY(expression(map, "holds", true, &c.holds, err));
     SW_TRY(expression(map, "partly", false, &c.partly, err));
-    if (c.partly && !*c.when)
-        return sw_fail_at(err, SW_INPUT, c.partly->mark, "partly",
-                          "needs a `when` that says it in words");
     SW_TRY(text(map, "expect", &expect, err));
     for (int v = 0; v < 3 && *expect; v++)
         if (!strcmp(expect, verdicts[v])) c.expect = v;

@@ -12,7 +12,7 @@
  *       - {label: "all / half", value: "all.tokens_per_s / half.tokens_per_s", unit: x}
  *     holds: "abs(all.tokens_per_s / half.tokens_per_s - 2) < 0.2"
  *     partly: "…"                                       # optional: it holds only when …
- *     when: "the layers left in RAM are few"            # … this
+ *     when: "the layers left in RAM are few"            # … this; optional
  *     note: "…"                                         # optional
  *     expect: fails                                     # optional: holds, partly or fails
  *
