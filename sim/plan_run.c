@@ -145,7 +145,8 @@ static void note_touched(sw_plan *p, sw_entry *e, const sw_use *u, int unit) {
 }
 
 /* After the op has an id: who reads, who writes, which replicas are stale. */
-static sw_status settle(sw_plan *p, const sw_op *op, sw_error *err) {
+static sw_status settle(sw_plan *p, const sw_op *sealed, sw_error *err) {
+    const sw_op copy = *sealed, *op = &copy; /* effects add ops, which may move the chunk's array */
     for (uint32_t i = 0; i < op->n_uses; i++) {
         const sw_use *u = &op->uses[i];
         sw_entry *e = sw_ledger_entry(&p->ledger, u->block);
