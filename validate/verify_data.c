@@ -296,7 +296,8 @@ static bool write_use(sw_data *d, const sw_op *op, const sw_done *done, const sw
                     "op %" PRIu64 " writes two blocks to %s+%" PRIu64, op->id,
                     d->tier[u->tier].name, u->addr);
     bool same_op = there->known && there->made_by == op->id;
-    if (copy || !there->known || (there->newest != before && !same_op)) begin_anew(there);
+    bool moved = u->mode == SW_WRITE && u->bytes == there->bytes && u->addr != there->addr;
+    if (copy || moved || !there->known || (there->newest != before && !same_op)) begin_anew(there);
     there->known = true;
     there->newest = u->version;
     there->made_by = op->id;
