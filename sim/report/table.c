@@ -153,6 +153,7 @@ static void put_cell(const sw_style *s, FILE *out, const char *text, sw_tone ton
         w = width;
     }
     if (align == SW_RIGHT) blanks(out, width - w);
+    if (!bytes && !*dots) tone = SW_TONE_NONE;
     fprintf(out, "%s%.*s%s%s", tone_on(s, tone), (int)bytes, text, dots, tone_off(s, tone));
     if (align == SW_LEFT && !last) blanks(out, width - w);
 }

@@ -22,8 +22,8 @@ static void headline(const sw_report *runs, size_t n, size_t best, const sw_styl
     const sw_report *b = &runs[best];
     double share;
     sw_cat top = sw_result_top(b->outcome.result, &share);
-    snprintf(limit, sizeof limit, "; limited by %s %.0f %% of the time", sw_text_limit(top, false),
-             share * 100);
+    snprintf(limit, sizeof limit, "; limited by %s %.0f %% of the %stime",
+             sw_text_limit(top, false), share * 100, sw_report_decodes(b) ? "decode " : "");
     if (sw_report_decodes(b))
         snprintf(line, sizeof line, "%s on %s: %s is best, %s tokens/s decode%s.", subject,
                  b->scenario->topo.name, b->outcome.label,

@@ -143,6 +143,26 @@ static void csv(void) {
     teardown(&f[1]);
 }
 
+/* docs/results.md has every figure as the table has it. */
+static void documented(void) {
+    sw_reader *in;
+    char *line;
+    static char text[1 << 16], want[400];
+    size_t n = 0, bytes;
+    CHECK_INT(sw_reader_open(SPILLWAY_SOURCE_DIR "/docs/results.md", &in, NULL), SW_OK);
+    while (sw_reader_line(in, &line, &bytes, NULL) == SW_OK)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s\n", line);
+    sw_reader_close(in);
+    for (size_t i = 0; i < sw_stats_n; i++) {
+        const sw_stat *s = &sw_stats[i];
+        bool counter = s->family == SW_FAMILY_COUNTER;
+        snprintf(want, sizeof want, "%s` | %s | %s |\n", counter ? "NAME" : s->key, s->unit,
+                 s->text);
+        if (!strstr(text, want)) printf("\n  docs/results.md lacks: %s", want);
+        CHECK(strstr(text, want) != NULL);
+    }
+}
+
 static void ranking(void) {
     fixture f = setup("prefetch");
     double now = f.r->tokens_per_s;
@@ -161,4 +181,5 @@ static void ranking(void) {
 }
 
 SW_TESTS("result", {"stats", stats}, {"unknown", unknown}, {"not fitting", not_fitting},
-         {"keys", keys}, {"json", json}, {"csv", csv}, {"ranking", ranking})
+         {"keys", keys}, {"json", json}, {"csv", csv}, {"ranking", ranking},
+         {"documented", documented})
