@@ -5,6 +5,8 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { OPTS_MAX = 48, HELP_ID = 1000, OPT_BASE = 1001 };
 
@@ -94,6 +96,25 @@ sw_status sw_args_read(const sw_command *cmd, int argc, char **argv, void *opts,
     if (n < cmd->min_args || n > cmd->max_args)
         return sw_fail(err, SW_INPUT, "usage: spillway %s %s", cmd->name, cmd->usage);
     *n_args = n;
+    return SW_OK;
+}
+
+sw_status sw_output_ok(const char *option, const char *path, sw_error *err) {
+    struct stat info;
+    char dir[600];
+    if (!path || !strcmp(path, "-")) return SW_OK;
+    if (!*path || strlen(path) >= sizeof dir - 32)
+        return sw_fail(err, SW_INPUT, "--%s: the file's name is %s", option,
+                       *path ? "too long" : "empty");
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return sw_fail(err, SW_INPUT, "--%s: %s is no regular file (\"-\" is standard output)",
+                       option, path);
+    const char *slash = strrchr(path, '/');
+    snprintf(dir, sizeof dir, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+    if (stat(dir, &info) || !S_ISDIR(info.st_mode))
+        return sw_fail(err, SW_INPUT, "--%s: %s: there is no folder %s", option, path, dir);
+    if (access(dir, W_OK))
+        return sw_fail(err, SW_IO, "--%s: %s: the folder cannot be written", option, path);
     return SW_OK;
 }
 

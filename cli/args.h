@@ -52,6 +52,10 @@ typedef struct sw_command {
  *  Fails SW_INPUT. SW_END: --help was printed, there is nothing more to do. */
 sw_status sw_args_read(const sw_command *cmd, int argc, char **argv, void *opts, int *n_args,
                        sw_error *err);
+/** Whether a file can be written there: its folder is there, and what stands under its name is a
+ * regular file if anything (the writer puts a new file in its place, which must not happen to a
+ * device). NULL and "-" pass. Fails SW_INPUT before any work is done. */
+sw_status sw_output_ok(const char *option, const char *path, sw_error *err);
 /** The help of a command. */
 void sw_command_help(const sw_command *cmd, FILE *out);
 

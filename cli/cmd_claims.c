@@ -146,6 +146,8 @@ static sw_status run(const sw_command *cmd, int argc, char **argv, sw_error *err
     char where[600], data[512];
     int n;
     SW_TRY(sw_args_read(cmd, argc, argv, &o, &n, err));
+    SW_TRY(sw_output_ok("json", o.json, err));
+    SW_TRY(sw_output_ok("markdown", o.markdown, err));
     sw_data_dir(NULL, data, sizeof data);
     if (n)
         snprintf(where, sizeof where, "%s", argv[1]);

@@ -94,6 +94,11 @@ sw_status sw_task_options(sw_task *t, const char *path, const char *name, const 
                           sw_error *err) {
     t->job.path = path;
     t->job.verify = o->verify;
+    SW_TRY(sw_output_ok("json", o->json, err));
+    SW_TRY(sw_output_ok("csv", o->csv, err));
+    SW_TRY(sw_output_ok("chrome-trace", o->chrome, err));
+    SW_TRY(sw_output_ok("op-log", o->op_log, err));
+    SW_TRY(sw_output_ok("decision-log", o->decisions, err));
     if (name) {
         snprintf(t->label, sizeof t->label, "%s", name);
         SW_TRY(policy(t, path, name, err));

@@ -1,0 +1,1 @@
+spillway run fit_resident.yaml --policy split --op-log /dev/null
