@@ -130,6 +130,20 @@ static sw_status know_on_host(sw_plan *p, sw_error *err) {
     return sw_plan_host(p, p->rt->sync_host_s, SW_CAT_HOST, "learn", err);
 }
 
+/* What a copy on the route gets when nothing else runs. */
+static double route_Bps(const sw_topology *t, const sw_route *r) {
+    const sw_path *path = &t->paths[r->path];
+    double rate = r->cap_Bps;
+    for (int i = 0; i < path->n; i++) {
+        int times = 0;
+        for (int k = 0; k < path->n; k++) times += path->res[k] == path->res[i];
+        double here = t->res[path->res[i]].rate / times;
+        if (here < rate) rate = here;
+    }
+    if (r->driver >= 0 && t->units[r->driver].core_Bps < rate) rate = t->units[r->driver].core_Bps;
+    return rate;
+}
+
 /* The current replica from which a copy to `dst` is fastest; -1: none has a route. */
 static int best_source(const sw_plan *p, const sw_entry *e, int dst) {
     int best = -1;
@@ -138,8 +152,9 @@ static int best_source(const sw_plan *p, const sw_entry *e, int dst) {
         const sw_replica *r = &e->replicas[i];
         const sw_route *route = r->version == e->version ? route_of(p, r->tier, dst) : NULL;
         if (!route) continue;
-        if (best < 0 || route->cap_Bps > best_Bps || (route->cap_Bps == best_Bps && r->tier < best))
-            best = r->tier, best_Bps = route->cap_Bps;
+        double Bps = route_Bps(p->topo, route);
+        if (best < 0 || Bps > best_Bps || (Bps == best_Bps && r->tier < best))
+            best = r->tier, best_Bps = Bps;
     }
     return best;
 }

@@ -128,12 +128,26 @@ static void random_options(scene *s, sw_rng *r, const char *policy) {
     parse(&s->policy_map, t);
 }
 
+/* Which ops there are, without their times. */
+static sw_status hash_op(void *arg, const sw_op *op, const sw_done *done, sw_error *err) {
+    uint64_t *h = arg;
+    (void)done, (void)err;
+    *h = (*h ^ (op->kind | (uint64_t)op->queue << 8 | (uint64_t)op->n_uses << 32)) * 0x100000001b3u;
+    for (uint32_t i = 0; i < op->n_uses; i++)
+        *h = (*h ^ op->uses[i].block ^ (uint64_t)op->uses[i].tier << 40) * 0x100000001b3u;
+    for (uint32_t i = 0; i < op->n_after; i++) *h = (*h ^ op->after[i]) * 0x100000001b3u;
+    return SW_OK;
+}
+
+static uint64_t ops_hash; /* of the last run */
+
 static sw_status run(const scene *s, const sw_topology *topo, const sw_plugin *policy,
                      const sw_plugin *alloc, const sw_backend_ops *backend, uint32_t chunk,
                      sw_result *out, sw_verify_report *report, sw_error *err) {
     sw_verifier *v = NULL;
     SW_TRY(sw_verifier_new(&v, err));
-    sw_observer obs = sw_verifier_observer(v);
+    sw_observer obs[2] = {sw_verifier_observer(v), {&ops_hash, NULL, NULL, hash_op}};
+    ops_hash = 0xcbf29ce484222325u;
     sw_replay r = {.topo = topo,
                    .runtime = &s->rt,
                    .source = s->source,
@@ -144,8 +158,8 @@ static sw_status run(const scene *s, const sw_topology *topo, const sw_plugin *p
                    .alloc = (const sw_alloc_ops *)(const void *)alloc,
                    .backend = backend,
                    .chunk_ops = chunk,
-                   .observers = &obs,
-                   .n_observers = 1};
+                   .observers = obs,
+                   .n_observers = 2};
     sw_status st = sw_replay_run(&r, out, err);
     *report = *sw_verifier_finish(v);
     sw_verifier_free(v);
@@ -283,6 +297,7 @@ static void faster_is_never_slower(void) {
         bool fits =
             !(policy->flags & SW_POLICY_REACTIVE) &&
             run(&s, &s.topo, policy, sw_alloc_table[0], null, 0, &base, &report, NULL) == SW_OK;
+        uint64_t base_ops = ops_hash;
         for (size_t k = 0; fits && k < sw_topology_knobs_n; k++) {
             sw_topology better = s.topo;
             if (strstr(sw_topology_knobs[k], "size")) continue;
@@ -290,7 +305,7 @@ static void faster_is_never_slower(void) {
                 continue;
             if (run(&s, &better, policy, sw_alloc_table[0], null, 0, &out, &report, NULL) != SW_OK)
                 continue;
-            if (out.log_hash != base.log_hash || out.n_ops != base.n_ops) continue;
+            if (ops_hash != base_ops) continue; /* it decided otherwise */
             compared++;
             if (out.makespan_s > base.makespan_s * (1 + 1e-9)) {
                 complain(&s, policy, sw_topology_knobs[k]);
