@@ -1,10 +1,14 @@
-/* Lists of module names, globs and regular expressions (models/hf_filter.h). Matching backtracks,
- * so its total cost is counted and limited: the patterns come from untrusted files. */
+/* Lists of module names, globs and regular expressions (models/hf_filter.h).
+ *
+ * Both kinds of pattern compile to one form: characters, ANY (one character) and STAR (any number).
+ * A group (a|b) becomes one pattern for each alternative. Such a pattern is matched without
+ * recursion, going back to the last STAR only; the steps after its literal head are counted and
+ * limited in all, since patterns and names both come from untrusted files. */
 #include "models/hf_filter.h"
 #include "sim/base/vec.h"
 
-enum { MAX_ENTRIES = 100000, MAX_PATTERNS = 1000, MAX_TEXT = 512 };
-static const uint64_t max_steps = (uint64_t)1 << 31;
+enum { MAX_ENTRIES = 100000, MAX_PATTERNS = 1000, MAX_TEXT = 512, ANY = 1, STAR = 2 };
+static const uint64_t max_steps = (uint64_t)1 << 27;
 
 typedef struct entry {
     const char *text;
@@ -12,9 +16,15 @@ typedef struct entry {
     size_t order;
 } entry;
 
+typedef struct pattern {
+    char *code;  /* owned */
+    size_t head; /* characters before the first ANY or STAR */
+    hf_scheme scheme;
+} pattern;
+
 struct hf_filter {
-    SW_VEC(entry) words;    /* literals, sorted */
-    SW_VEC(entry) patterns; /* globs and expressions, in order */
+    SW_VEC(entry) words;      /* literals, sorted */
+    SW_VEC(pattern) patterns; /* in order */
     uint64_t steps;
 };
 
@@ -24,41 +34,96 @@ hf_filter *sw_hf_filter_new(void) {
 
 void sw_hf_filter_free(hf_filter *f) {
     if (!f) return;
+    for (size_t i = 0; i < f->patterns.n; i++) free(f->patterns.v[i].code);
     sw_vec_free(&f->words);
     sw_vec_free(&f->patterns);
     free(f);
 }
 
-static bool is_regex(const char *text) {
-    return strncmp(text, "re:", 3) == 0;
-}
-
-/* Only the language of the header, so that a wrong reading is impossible. */
-static bool speaks(const char *re) {
-    int depth = 0;
-    for (; *re; re++) {
-        if (*re == '\\') {
-            if (re[1] != '.' && re[1] != '_' && re[1] != '-') return false;
-            re++;
-        } else if (*re == '(') {
-            if (re[1] == '?' || ++depth > 1) return false;
-        } else if (*re == ')') {
-            if (--depth < 0 || re[1] == '*') return false;
-        } else if (strchr("[]{}+?", *re) || (*re == '|' && depth == 0)) {
+/* Appends a glob, or a regular expression without groups, to code; false if it is not in the
+ * language. */
+static bool compile(const char *p, size_t n, bool regex, char *code, size_t *len) {
+    for (size_t i = 0; i < n; i++) {
+        char c = p[i], out = c;
+        if (c == ANY || c == STAR || *len + 2 >= MAX_TEXT) return false;
+        if (!regex) {
+            if (c == '*') out = STAR;
+        } else if (c == '\\') {
+            if (++i >= n || !strchr("._-", p[i])) return false;
+            out = p[i];
+        } else if (c == '.') {
+            bool star = i + 1 < n && p[i + 1] == '*';
+            out = star ? STAR : ANY, i += star;
+        } else if (strchr("*+?()[]{}|^$", c)) {
             return false;
         }
+        if (out == STAR && *len && code[*len - 1] == STAR) continue;
+        code[(*len)++] = out;
     }
-    return depth == 0;
+    code[*len] = 0;
+    return true;
+}
+
+static sw_status add_pattern(hf_filter *f, const char *code, hf_scheme scheme, sw_error *err) {
+    pattern p = {sw_strdup(code), strcspn(code, "\1\2"), scheme};
+    if (f->patterns.n >= MAX_PATTERNS) {
+        free(p.code);
+        return sw_fail(err, SW_INPUT, "more than %d patterns", MAX_PATTERNS);
+    }
+    if (!p.code || !sw_vec_push(&f->patterns, p)) {
+        free(p.code);
+        return sw_fail(err, SW_MEMORY, "no memory for a list of modules");
+    }
+    return SW_OK;
+}
+
+/* A regular expression with at most one group: one pattern for each of its alternatives. re.match
+ * needs to reach the end of the name only where the expression says '$'. */
+static sw_status add_regex(hf_filter *f, const char *re, hf_scheme scheme, sw_error *err) {
+    char code[MAX_TEXT + 4];
+    if (*re == '^') re++;
+    size_t n = strlen(re);
+    bool end = n && re[n - 1] == '$';
+    if (end) n--;
+    const char *open = memchr(re, '(', n),
+               *close = open ? memchr(open, ')', n - (size_t)(open - re)) : NULL;
+    if (open && !close) goto bad;
+    for (const char *a = open ? open + 1 : re;;) {
+        const char *stop = close;
+        size_t len = 0;
+        if (open) {
+            const char *bar = memchr(a, '|', (size_t)(close - a));
+            if (bar) stop = bar;
+            if (!compile(re, (size_t)(open - re), true, code, &len) ||
+                !compile(a, (size_t)(stop - a), true, code, &len) ||
+                !compile(close + 1, n - (size_t)(close + 1 - re), true, code, &len))
+                goto bad;
+        } else if (!compile(re, n, true, code, &len)) {
+            goto bad;
+        }
+        if (!end && (len == 0 || code[len - 1] != STAR)) code[len++] = STAR, code[len] = 0;
+        SW_TRY(add_pattern(f, code, scheme, err));
+        if (!open || stop == close) return SW_OK;
+        a = stop + 1;
+    }
+bad:
+    return sw_fail(err, SW_INPUT, "pattern `re:%.80s` is not understood", re);
 }
 
 sw_status sw_hf_filter_add(hf_filter *f, const char *text, hf_scheme scheme, sw_error *err) {
-    bool pattern = is_regex(text) || strchr(text, '*');
+    char code[MAX_TEXT + 4];
+    size_t len = 0;
     entry e = {text, scheme, f->words.n};
-    if (strlen(text) > MAX_TEXT || (is_regex(text) && !speaks(text + 3)))
-        return sw_fail(err, SW_INPUT, "pattern `%.80s` is not understood", text);
-    if (f->words.n >= MAX_ENTRIES || f->patterns.n >= MAX_PATTERNS)
-        return sw_fail(err, SW_INPUT, "too many names or patterns");
-    if (pattern ? !sw_vec_push(&f->patterns, e) : !sw_vec_push(&f->words, e))
+    if (strlen(text) >= MAX_TEXT)
+        return sw_fail(err, SW_INPUT, "pattern `%.80s` is too long", text);
+    if (strncmp(text, "re:", 3) == 0) return add_regex(f, text + 3, scheme, err);
+    if (strchr(text, '*')) {
+        if (!compile(text, strlen(text), false, code, &len))
+            return sw_fail(err, SW_INPUT, "pattern `%.80s` is not understood", text);
+        return add_pattern(f, code, scheme, err);
+    }
+    if (f->words.n >= MAX_ENTRIES) return sw_fail(err, SW_INPUT, "more than %d names", MAX_ENTRIES);
+    if (!sw_vec_push(&f->words, e))
         return sw_fail(err, SW_MEMORY, "no memory for a list of modules");
     return SW_OK;
 }
@@ -73,58 +138,23 @@ void sw_hf_filter_ready(hf_filter *f) {
     if (f->words.n) qsort(f->words.v, f->words.n, sizeof *f->words.v, by_text);
 }
 
-/* Matches pattern p (glob or regex) against all of s; a regex need not reach the end of s, as
- * re.match. */
-static bool match(hf_filter *f, const char *p, const char *s, bool regex, int depth);
-
-/* The end of the alternative that starts at p, and the closing parenthesis of its group. */
-static const char *group_end(const char *p) {
-    while (*p && *p != ')') p += *p == '\\' && p[1] ? 2 : 1;
-    return p;
-}
-
-static bool match_group(hf_filter *f, const char *p, const char *s, int depth) {
-    const char *close = group_end(p);
-    for (const char *a = p; a <= close;) {
-        const char *e = a;
-        while (e < close && *e != '|') e += *e == '\\' ? 2 : 1;
-        char joined[2 * MAX_TEXT + 2];
-        size_t n = (size_t)(e - a), rest = strlen(close + (*close == ')'));
-        if (n + rest > sizeof joined - 1) return false;
-        memcpy(joined, a, n);
-        memcpy(joined + n, close + (*close == ')'), rest + 1);
-        if (match(f, joined, s, true, depth + 1)) return true;
-        a = e + 1;
-    }
-    return false;
-}
-
-static bool match(hf_filter *f, const char *p, const char *s, bool regex, int depth) {
-    if (depth > 64) return false;
-    for (;;) {
+static bool match(hf_filter *f, const pattern *x, const char *s) {
+    if (strncmp(x->code, s, x->head) != 0) return false;
+    const char *p = x->code + x->head, *star = NULL, *from = NULL;
+    for (s += x->head; *s || *p;) {
         if (++f->steps > max_steps) return false;
-        if (*p == 0) return regex || *s == 0;
-        if (regex && *p == '(') return match_group(f, p + 1, s, depth);
-        if (regex && *p == '$' && p[1] == 0) return *s == 0;
-        if (regex && *p == '^') {
-            p++;
-            continue;
+        if (*p == STAR) {
+            star = ++p, from = s;
+            if (*p == 0) return true;
+        } else if (*s && (*p == ANY || *p == *s)) {
+            p++, s++;
+        } else if (star && *from) {
+            p = star, s = ++from;
+        } else {
+            return false;
         }
-        bool escaped = regex && *p == '\\';
-        const char *c = escaped ? p + 1 : p;
-        const char *next = c + 1;
-        bool star = regex ? *next == '*' : *c == '*';
-        bool any = regex ? (*c == '.' && !escaped) : *c == '*';
-        if (star) {
-            if (regex) next++;
-            for (;; s++) {
-                if (match(f, next, s, regex, depth + 1)) return true;
-                if (*s == 0 || !(any || *s == *c) || f->steps > max_steps) return false;
-            }
-        }
-        if (*s == 0 || !(any || *s == *c)) return false;
-        s++, p = next;
     }
+    return true;
 }
 
 static const entry *find_word(const hf_filter *f, const char *text) {
@@ -149,9 +179,9 @@ sw_status sw_hf_filter(hf_filter *f, const char *module, hf_scheme *scheme, sw_e
         if (!hit) hit = find_word(f, path);
     }
     for (size_t i = 0; !hit && i < f->patterns.n; i++) {
-        const char *p = f->patterns.v[i].text;
-        bool regex = is_regex(p);
-        if (match(f, regex ? p + 3 : p, module, regex, 0)) hit = &f->patterns.v[i];
+        if (!match(f, &f->patterns.v[i], module)) continue;
+        *scheme = f->patterns.v[i].scheme;
+        return SW_OK;
     }
     if (f->steps > max_steps) return sw_fail(err, SW_INPUT, "patterns take too long to match");
     if (hit) *scheme = hit->scheme;

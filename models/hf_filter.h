@@ -3,9 +3,9 @@
  *
  * An entry is a module ("model.layers.0.self_attn", with everything below it), a bare word ("gate":
  * any part of a path), a glob ("model.layers.0.self_attn*") or a regular expression
- * ("re:.*self_attn.*"; literals, '.',
- * '*', '\.', '^', '$' and one level of (a|b) — others are refused). Earlier entries win within a
- * kind. */
+ * ("re:.*self_attn.*": literals, '.',
+ * '.*', '\.', '^', '$' and one group (a|b); others are refused). Modules come first, then patterns
+ * in order. */
 #ifndef SW_MODELS_HF_FILTER_H
 #define SW_MODELS_HF_FILTER_H
 
