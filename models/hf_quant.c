@@ -132,7 +132,7 @@ static sw_status read_mixed(hf_cfg *c, sw_jobj q, sw_error *err) {
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)layers.obj, key, value) {
-        hf_scheme s;
+        hf_scheme s = S_NONE;
         SW_TRY(find_algo(layers, key, json_string_value(json_object_get(value, "quant_algo")), &s,
                          err));
         sw_error why;
