@@ -143,7 +143,7 @@ static void last_words(int fd, char *buf, size_t n) {
     tail[got > 0 ? got : 0] = 0;
     while (got > 0 && (tail[got - 1] == '\n' || tail[got - 1] == ' ')) tail[--got] = 0;
     const char *line = strrchr(tail, '\n');
-    snprintf(buf, n, "%s", line ? line + 1 : tail);
+    snprintf(buf, n, "%.290s", line ? line + 1 : tail);
 }
 
 sw_status sw_worker_finish(sw_worker *w, sw_result *out, sw_error *err) {

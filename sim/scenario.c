@@ -1,6 +1,6 @@
 /* Scenario files, resolved (see scenario.h and docs/scenario.md). */
-#include "sim/base/vec.h"
 #include "sim/scenario.h"
+#include "sim/base/vec.h"
 #include <stdio.h>
 #include <unistd.h>
 
@@ -74,8 +74,11 @@ static sw_status find_workload(sw_scenario *s, const sw_node *node, sw_error *er
     if (trace) {
         const char *file;
         SW_TRY(sw_node_str(trace, "trace", &file, err));
-        snprintf(s->trace_path, sizeof s->trace_path, "%s%s%s", file[0] == '/' ? "" : s->dir,
-                 file[0] == '/' ? "" : "/", file);
+        bool absolute = file[0] == '/';
+        int n = snprintf(s->trace_path, sizeof s->trace_path, "%s%s%s", absolute ? "" : s->dir,
+                         absolute ? "" : "/", file);
+        if (n < 0 || (size_t)n >= sizeof s->trace_path)
+            return sw_fail_at(err, SW_INPUT, trace->mark, "trace", "the path is too long");
         const sw_node *f = sw_node_get(node, "format");
         name = "swt";
         if (f) SW_TRY(sw_node_str(f, "format", &name, err));
