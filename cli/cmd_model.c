@@ -45,7 +45,12 @@ static sw_status load(const char *word, const model_opts *o, sw_model **out, sw_
         nodes[i] = (sw_node){.kind = SW_NODE_SCALAR, .quoted = true, .text = texts[i]};
     sw_node map = {.kind = SW_NODE_MAP, .n = n, .items = items, .keys = keys, .key_marks = marks};
     sw_data_dir(NULL, data, sizeof data);
-    return sw_model_open(&map, "", data, out, err);
+    sw_status st = sw_model_open(&map, "", data, out, err);
+    size_t k = strlen(keys[0]); /* the word has no key here: the message begins with the file */
+    if (st && err && !strncmp(err->text, keys[0], k) && err->text[k] == ':' &&
+        strcmp(keys[0], "network"))
+        memmove(err->text, err->text + k + 2, strlen(err->text + k + 2) + 1);
+    return st;
 }
 
 static sw_status write_json(const sw_model *m, const char *path, sw_error *err) {

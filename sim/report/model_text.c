@@ -126,33 +126,39 @@ static void describe(const sw_layer *l, char *attn, char *ffn, size_t n) {
         snprintf(ffn, n, "%s", l->ffn == SW_FFN_DENSE ? "dense" : "none");
 }
 
+/* The first layer that is like this one. */
+static uint32_t first_alike(const sw_model *m, uint32_t i) {
+    uint32_t k = 0;
+    while (k < i && !alike(&m->layers[k], &m->layers[i])) k++;
+    return k;
+}
+
 static sw_status layers(const sw_model *m, const sw_style *s, FILE *out, sw_error *err) {
-    static const sw_column cols[] = {{"layers", NULL, SW_LEFT, false},
-                                     {"attention", NULL, SW_LEFT, true},
-                                     {"feed-forward", NULL, SW_LEFT, true},
-                                     {"a layer", NULL, SW_RIGHT, false},
-                                     {"KV a token", "at FP16", SW_RIGHT, false}};
-    enum { ROWS_MAX = 40 };
+    static const sw_column cols[] = {
+        {"layers", NULL, SW_RIGHT, false},  {"first", NULL, SW_RIGHT, false},
+        {"attention", NULL, SW_LEFT, true}, {"feed-forward", NULL, SW_LEFT, true},
+        {"a layer", NULL, SW_RIGHT, false}, {"KV a token", "at FP16", SW_RIGHT, false}};
+    enum { ROWS_MAX = 24 };
     char attn[64], ffn[64], a[32], b[32];
-    sw_table *t = sw_table_new(cols, 5, 2);
+    sw_table *t = sw_table_new(cols, 6, 2);
     int rows = 0;
-    for (uint32_t i = 0, end; i < m->n_layers; i = end) {
-        for (end = i + 1; end < m->n_layers && alike(&m->layers[i], &m->layers[end]);) end++;
+    for (uint32_t i = 0; i < m->n_layers; i++) {
+        if (first_alike(m, i) < i) continue;
+        uint32_t n = 0;
         double bytes = 0;
-        for (uint32_t k = i; k < end; k++) bytes += layer_bytes(&m->layers[k]) / (end - i);
+        for (uint32_t k = i; k < m->n_layers; k++)
+            if (alike(&m->layers[i], &m->layers[k])) n++, bytes += layer_bytes(&m->layers[k]);
         sw_table_row(t);
         if (rows++ == ROWS_MAX) {
-            sw_table_span(t, SW_TONE_DIM, "… and %u more layers", m->n_layers - i);
+            sw_table_span(t, SW_TONE_DIM, "and other kinds of layers");
             break;
         }
-        if (end == i + 1)
-            sw_table_cell(t, SW_TONE_NONE, "%u", i);
-        else
-            sw_table_cell(t, SW_TONE_NONE, "%u to %u", i, end - 1);
         describe(&m->layers[i], attn, ffn, sizeof attn);
+        sw_table_cell(t, SW_TONE_NONE, "%u", n);
+        sw_table_cell(t, SW_TONE_DIM, "%u", i);
         sw_table_cell(t, SW_TONE_NONE, "%s", attn);
         sw_table_cell(t, SW_TONE_NONE, "%s", ffn);
-        sw_table_cell(t, SW_TONE_NONE, "%s", sw_format_bytes(a, sizeof a, bytes));
+        sw_table_cell(t, SW_TONE_NONE, "%s", sw_format_bytes(a, sizeof a, bytes / n));
         sw_table_cell(t, SW_TONE_NONE, "%s",
                       sw_format_bytes(b, sizeof b, 2.0 * (double)m->layers[i].kv_elems_per_token));
     }

@@ -1,0 +1,1 @@
+spillway model data/length.safetensors --config data/small.json

@@ -1,0 +1,1 @@
+spillway model data/truncated.safetensors --config data/small.json

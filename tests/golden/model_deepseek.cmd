@@ -1,0 +1,1 @@
+spillway model deepseek-v3
