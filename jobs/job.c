@@ -97,14 +97,15 @@ sw_status sw_job_run_here(const sw_job *job, sw_result *out, sw_error *err) {
 /* --- here or in a worker
  * ------------------------------------------------------------------------------ */
 
-/* Whether this process has the backend that the scenario names. Bad scenarios are found out here,
- * without a worker. */
+/* Whether the scenario's backend can run in this process: it is linked in, and does not ask for a
+ * process of its own. Bad scenarios are found out here, without a worker. */
 static sw_status is_local(const sw_job *job, bool *local, sw_error *err) {
     sw_scenario *s;
     SW_TRY(sw_scenario_open(job->path, job->text, job->data_dir, job->over, job->n_over, &s, err));
     *local = false;
     for (size_t i = 0; i < sw_backend_table_n; i++)
-        if (!strcmp(sw_backend_table[i]->name, s->backend)) *local = true;
+        if (!strcmp(sw_backend_table[i]->name, s->backend))
+            *local = !(sw_backend_table[i]->flags & SW_BACKEND_WORKER);
     sw_scenario_free(s);
     return SW_OK;
 }
