@@ -1,7 +1,7 @@
 /* Does each family's configuration give the layers that its papers describe, and is what is unknown
  * or absurd refused in one line with the file and the key? */
 #include "models.h"
-#include "models/hf.h"
+#include "models/hf_filter.h"
 
 static sw_model *open_config(const char *name) {
     char flow[256];
@@ -111,6 +111,54 @@ static void unsupported(void) {
     }
 }
 
+static hf_scheme scheme_of(const char *pattern, const char *module) {
+    hf_filter *f = sw_hf_filter_new();
+    hf_scheme s = S_FP8_BLOCK;
+    CHECK_INT(sw_hf_filter_add(f, pattern, S_NONE, NULL), SW_OK);
+    sw_hf_filter_ready(f);
+    CHECK_INT(sw_hf_filter(f, module, &s, NULL), SW_OK);
+    sw_hf_filter_free(f);
+    return s;
+}
+
+/* Lists of modules left out of quantization: which names they mean, and that none takes long. */
+static void module_patterns(void) {
+    static const struct {
+        const char *pattern, *module;
+        bool hit;
+    } rows[] = {
+        {"lm_head", "lm_head", true},
+        {"model.layers.1", "model.layers.1.mlp.up_proj", true},
+        {"model.layers.1", "model.layers.10.mlp.up_proj", false},
+        {"gate", "model.layers.0.mlp.gate", true},
+        {"gate", "model.layers.0.mlp.gate_proj", false},
+        {"model.layers.*.self_attn", "model.layers.3.self_attn", true},
+        {"model.layers.1.self_attn*", "model.layers.1.self_attn.q_proj", true},
+        {"mtp*", "model.mtp", false},
+        {"re:.*self_attn.*", "model.layers.1.self_attn.q_proj", true},
+        {"re:.*mlp\\.(gate|up|gate_up|down)_proj.*", "model.layers.0.mlp.gate_up_proj", true},
+        {"re:.*mlp\\.(gate|up|gate_up|down)_proj.*", "model.layers.1.mlp.experts.0.up_proj", false},
+        {"re:^lm.head$", "lm_head", true},
+        {"re:^lm.head$", "lm_head.x", false},
+        {"re:model", "model.norm", true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bool hit = scheme_of(rows[i].pattern, rows[i].module) == S_NONE;
+        CHECK(hit == rows[i].hit);
+        if (hit != rows[i].hit) printf("\n  %s on %s\n", rows[i].pattern, rows[i].module);
+    }
+    char stars[400] = "", as[400];
+    for (int i = 0; i < 120; i++) strcat(stars, "*a");
+    memset(as, 'a', sizeof as - 1), as[sizeof as - 1] = 0;
+    strcat(stars, "*b");
+    CHECK(scheme_of(stars, as) != S_NONE);
+    hf_filter *f = sw_hf_filter_new();
+    sw_error err = {0};
+    CHECK_INT(sw_hf_filter_add(f, "re:(a+)+$", S_NONE, &err), SW_INPUT);
+    check_line(&err, "not understood");
+    sw_hf_filter_free(f);
+}
+
 #define LLAMA                                                                                      \
     "\"model_type\":\"llama\",\"hidden_size\":64,\"num_attention_heads\":4,\"intermediate_size\":" \
     "128,"                                                                                         \
@@ -163,4 +211,5 @@ static void absurd(void) {
 
 SW_TESTS("models: configurations", {"windows", windows}, {"latent attention", latent_attention},
          {"states", states}, {"layers of their own kind", odd_layers}, {"Gemma 4", gemma4},
-         {"architectures not supported", unsupported}, {"absurd configurations", absurd})
+         {"architectures not supported", unsupported}, {"patterns of modules", module_patterns},
+         {"absurd configurations", absurd})
