@@ -1,14 +1,17 @@
 /* best_fit: the smallest hole that is large enough, the lowest address among equals; neighbours
  * merge at once.
  *
- * Extents, used and free, form a list in address order; free ones are also in a treap ordered by
- * (bytes, address), used ones in a hash table by address. Every operation is O(log holes) on
- * average. Deterministic: treap priorities are a hash of the node's number. The granule is CUDA's:
- * cudaMalloc aligns to 256 bytes. */
+ * Extents, used and free, form a list in address order. Free ones are also in a treap ordered by
+ * (bytes, address), one treap a class of sizes (16 classes an octave, so that most are tiny), and a
+ * bit a class says which are not empty. Used ones are in a hash table by address. Every operation
+ * is O(log holes) on average. Deterministic: treap priorities are a hash of the node's number. The
+ * granule is CUDA's: cudaMalloc aligns to 256 bytes. */
 #include "sim/alloc.h"
 #include "sim/base/vec.h"
 
 #define NIL UINT32_MAX
+
+enum { CLASSES = 61 * 16, WORDS = (CLASSES + 63) / 64 };
 
 typedef struct extent {
     uint64_t addr, bytes, asked; /* asked > 0: in use */
@@ -19,9 +22,12 @@ typedef struct extent {
 typedef struct ctx {
     uint64_t granule;
     SW_VEC(extent) pool;
-    uint32_t spare, root, first;
-    uint32_t *slots; /* hash of used extents by address */
+    uint32_t spare, first;
+    uint32_t root[CLASSES];
+    uint64_t some[WORDS]; /* classes with a hole */
+    uint32_t *slots;      /* hash of used extents by address */
     size_t n_slots;
+    unsigned shift; /* 64 - log2(n_slots) */
     sw_alloc_stats stats;
 } ctx;
 
@@ -30,8 +36,26 @@ static const sw_param params[] = {
      "sizes are rounded up to a multiple of this"},
 };
 
-/* --- treap of holes
- * ------------------------------------------------------------------------------- */
+/* --- holes: a treap a class of sizes -----------------------------------------------------------
+ */
+
+/* The class of a size: below 16 the size, then the exponent and four bits of the mantissa. Ascends
+ * with the size. */
+static unsigned class_of(uint64_t bytes) {
+    if (bytes < 16) return (unsigned)bytes;
+    unsigned e = 59 - (unsigned)__builtin_clzll(bytes);
+    return e * 16 + (unsigned)(bytes >> e);
+}
+
+/* The first class from k on that has a hole; CLASSES if none. */
+static unsigned next_class(const ctx *c, unsigned k) {
+    if (k >= CLASSES) return CLASSES;
+    uint64_t word = c->some[k / 64] & (UINT64_MAX << k % 64);
+    for (unsigned w = k / 64;; word = c->some[w]) {
+        if (word) return w * 64 + (unsigned)__builtin_ctzll(word);
+        if (++w == WORDS) return CLASSES;
+    }
+}
 
 static uint32_t priority(uint32_t i) {
     uint64_t x = i * 0x9e3779b97f4a7c15u;
@@ -45,7 +69,9 @@ static bool less(const ctx *c, uint32_t a, uint32_t b) {
 
 static void hole_insert(ctx *c, uint32_t i) {
     extent *v = c->pool.v;
-    uint32_t *at = &c->root;
+    unsigned k = class_of(v[i].bytes);
+    uint32_t *at = &c->root[k];
+    c->some[k / 64] |= UINT64_C(1) << k % 64;
     while (*at != NIL && priority(*at) >= priority(i))
         at = less(c, i, *at) ? &v[*at].left : &v[*at].right;
     uint32_t rest = *at, *lo = &v[i].left, *hi = &v[i].right; /* split what hangs here around i */
@@ -61,7 +87,8 @@ static void hole_insert(ctx *c, uint32_t i) {
 
 static void hole_remove(ctx *c, uint32_t i) {
     extent *v = c->pool.v;
-    uint32_t *at = &c->root;
+    unsigned k = class_of(v[i].bytes);
+    uint32_t *at = &c->root[k];
     while (*at != i) at = less(c, i, *at) ? &v[*at].left : &v[*at].right;
     uint32_t a = v[i].left, b = v[i].right; /* merge its children in its place */
     while (a != NIL && b != NIL) {
@@ -71,25 +98,31 @@ static void hole_remove(ctx *c, uint32_t i) {
             *at = b, at = &v[b].left, b = *at;
     }
     *at = a != NIL ? a : b;
+    if (c->root[k] == NIL) c->some[k / 64] &= ~(UINT64_C(1) << k % 64);
 }
 
+/* The first hole in the order of (bytes, address) that holds `bytes`: in the size's own class, else
+ * the first of the next class that has any. */
 static uint32_t smallest_of(const ctx *c, uint64_t bytes) {
-    uint32_t best = NIL;
-    for (uint32_t i = c->root; i != NIL;) {
-        const extent *e = &c->pool.v[i];
-        if (e->bytes >= bytes)
-            best = i, i = e->left;
-        else
-            i = e->right;
+    for (unsigned k = class_of(bytes); (k = next_class(c, k)) < CLASSES; k++) {
+        uint32_t best = NIL;
+        for (uint32_t i = c->root[k]; i != NIL;) {
+            const extent *e = &c->pool.v[i];
+            if (e->bytes >= bytes)
+                best = i, i = e->left;
+            else
+                i = e->right;
+        }
+        if (best != NIL) return best;
     }
-    return best;
+    return NIL;
 }
 
-/* --- used extents by address
- * ------------------------------------------------------------------------- */
+/* --- used extents by address -------------------------------------------------------------------
+ */
 
 static size_t slot_home(const ctx *c, uint64_t addr) {
-    return (size_t)((addr / c->granule) * 0x9e3779b97f4a7c15u >> 20) & (c->n_slots - 1);
+    return (size_t)(addr * 0x9e3779b97f4a7c15u >> c->shift);
 }
 
 static void used_insert(ctx *c, uint32_t i) {
@@ -122,14 +155,15 @@ static bool used_reserve(ctx *c, uint64_t live) {
     for (size_t i = 0; i < n; i++) slots[i] = NIL;
     c->slots = slots;
     c->n_slots = n;
+    c->shift = 64 - (unsigned)__builtin_ctzll(n);
     for (size_t i = 0; i < old_n; i++)
         if (old[i] != NIL) used_insert(c, old[i]);
     free(old);
     return true;
 }
 
-/* --- the allocator
- * --------------------------------------------------------------------------------------- */
+/* --- the allocator -----------------------------------------------------------------------------
+ */
 
 static uint32_t extent_new(ctx *c) {
     if (c->spare != NIL) {
@@ -148,7 +182,8 @@ static void extent_drop(ctx *c, uint32_t i) {
 
 static sw_status best_fit_open(void *al, uint64_t capacity, sw_error *err) {
     ctx *c = al;
-    c->spare = c->root = NIL;
+    c->spare = NIL;
+    for (unsigned k = 0; k < CLASSES; k++) c->root[k] = NIL;
     capacity -= capacity % c->granule;
     c->stats = (sw_alloc_stats){.capacity_bytes = capacity};
     if (!used_reserve(c, 0) || (c->first = extent_new(c)) == NIL)
@@ -231,18 +266,23 @@ static void best_fit_give(void *al, uint64_t addr, uint32_t *effects) {
 static void best_fit_stats(const void *al, sw_alloc_stats *out) {
     const ctx *c = al;
     *out = c->stats;
-    for (uint32_t i = c->root; i != NIL; i = c->pool.v[i].right)
-        out->largest_free_bytes = c->pool.v[i].bytes;
+    for (unsigned w = WORDS; w--;)
+        if (c->some[w]) {
+            unsigned k = w * 64 + 63 - (unsigned)__builtin_clzll(c->some[w]);
+            for (uint32_t i = c->root[k]; i != NIL; i = c->pool.v[i].right)
+                out->largest_free_bytes = c->pool.v[i].bytes;
+            return;
+        }
 }
 
-static bool treap_valid(const ctx *c, uint32_t i, uint64_t *holes) {
+static bool treap_valid(const ctx *c, unsigned k, uint32_t i, uint64_t *holes) {
     if (i == NIL) return true;
     const extent *e = &c->pool.v[i];
-    bool ok = !e->asked &&
+    bool ok = !e->asked && class_of(e->bytes) == k &&
               (e->left == NIL || (less(c, e->left, i) && priority(e->left) <= priority(i))) &&
               (e->right == NIL || (less(c, i, e->right) && priority(e->right) <= priority(i)));
     (*holes)++;
-    return ok && treap_valid(c, e->left, holes) && treap_valid(c, e->right, holes);
+    return ok && treap_valid(c, k, e->left, holes) && treap_valid(c, k, e->right, holes);
 }
 
 static bool best_fit_valid(const void *al) {
@@ -263,8 +303,12 @@ static bool best_fit_valid(const void *al) {
         if (e->asked && c->slots[used_find(c, e->addr)] != i) return false;
         at += e->bytes;
     }
+    for (unsigned k = 0; k < CLASSES; k++) {
+        bool some = c->some[k / 64] >> k % 64 & 1;
+        if (some != (c->root[k] != NIL) || !treap_valid(c, k, c->root[k], &in_treap)) return false;
+    }
     return at == c->stats.capacity_bytes && used == c->stats.used_bytes &&
-           live == c->stats.n_live && treap_valid(c, c->root, &in_treap) && in_treap == holes;
+           live == c->stats.n_live && in_treap == holes;
 }
 
 static void best_fit_close(void *al) {
