@@ -155,13 +155,19 @@ sw_status sw_plan_effects(sw_plan *p, uint32_t effects, sw_error *err) {
 /* --- decision log -------------------------------------------------------------------------------
  */
 
+static uint64_t mix(uint64_t h, uint64_t x) {
+    h = (h ^ x) * 0x9e3779b97f4a7c15u;
+    return h ^ (h >> 29);
+}
+
 void sw_plan_log(sw_plan *p, const char *intent, uint32_t block, int tier, uint64_t addr) {
-    char line[128];
-    int n =
-        snprintf(line, sizeof line, "%llu %s %lld %d %llu\n", (unsigned long long)p->seq, intent,
-                 block == SW_NONE ? -1ll : (long long)block, tier, (unsigned long long)addr);
-    if (p->decisions) sw_writer_put(p->decisions, line, (size_t)n);
-    for (int i = 0; i < n; i++) p->log_hash = (p->log_hash ^ (uint8_t)line[i]) * 0x100000001b3u;
+    uint64_t h = mix(p->log_hash, p->seq);
+    h = mix(h, (uint64_t)(unsigned char)intent[0] << 8 | (unsigned char)intent[1]);
+    h = mix(h, (uint64_t)block << 32 | (uint32_t)tier);
+    p->log_hash = mix(h, addr);
+    if (!p->decisions) return;
+    sw_writer_printf(p->decisions, "%llu %s %lld %d %llu\n", (unsigned long long)p->seq, intent,
+                     block == SW_NONE ? -1ll : (long long)block, tier, (unsigned long long)addr);
 }
 
 /* --- questions ----------------------------------------------------------------------------------

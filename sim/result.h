@@ -63,7 +63,7 @@ typedef struct sw_result {
     sw_counter counters[SW_COUNTERS_MAX];
     uint32_t n_counters;
     sw_bound bound;
-    uint64_t log_hash; /* FNV-1a over the decision log: intents, blocks, addresses */
+    uint64_t log_hash; /* of the decision log: intents, blocks, addresses */
 } sw_result;
 
 #endif
