@@ -5,17 +5,20 @@
  *          that it reads and the op that made it known
  * member   an op of the last two groups, by its place there; `in` until it is moved aside
  * side     an op that is no link of the chain. It counts in the step only if the chain waits for it
- *          (else it may run in another step), and always in the whole
- * step     a run of groups from one STEP to the next; only the chain's steps follow each other, so
- *          a trace whose steps are not chained is one step
+ *          (else it may run in another step)
+ * step     a run of groups from one STEP to the next. If the next is not chained to it, the step
+ *          goes on; if a whole STEP passes beside the chain, another chain begins, and the longer
+ *          one counts
  *
  * Order comes from activations only: they are the one kind of block that every part of an op reads
- * when a policy splits it. */
+ * when a policy splits it. Beside the chain, the order of the GPU's queue gives a bound for the
+ * whole trace (bound_queue.h); the larger of the two is the answer. */
 #include "sim/bound.h"
-#include "sim/bound_solve.h"
+#include "sim/bound_queue.h"
+#include "sim/bound_touch.h"
 #include <math.h>
 
-enum { KNOWN_RING = 256, LAMBDAS = 65, STEP_USES_MAX = 1 << 21 };
+enum { KNOWN_RING = 256, STEP_USES_MAX = 1 << 21 };
 
 typedef struct writer {   /* who wrote a block, or made something known */
     int64_t group, wait;  /* group -1: side */
@@ -24,24 +27,13 @@ typedef struct writer {   /* who wrote a block, or made something known */
 
 typedef struct blk {
     bool is_act;
-    uint64_t old_lo, old_hi; /* hull of what existed before step `step` */
-    uint64_t lo, hi;         /* hull of what that step wrote */
-    uint32_t step;
-    writer by;                 /* by.step 0: nobody yet */
-    uint32_t stamp, n_touched; /* while a step is priced */
-    bool same;                 /* all touched the same extent */
-    uint64_t t_lo, t_hi, most; /* that extent or the union; most rows gathered by one op */
+    writer by; /* by.step 0: nobody yet */
 } blk;
-
-typedef struct use {
-    uint32_t block;
-    uint64_t lo, hi, rows; /* bytes that existed before the step; rows > 0: so many, anywhere */
-} use;
 
 typedef struct op {
     double read_bytes, flops;
     int64_t group, wait;
-    size_t first_use, n_uses;
+    size_t first_use, n_uses; /* in chain_touch */
     uint8_t cls, math;
     uint32_t awaited; /* 1 + the op of the chain that waits for it; 0: none */
 } op;
@@ -58,24 +50,31 @@ typedef struct group {
     uint32_t step; /* older writers are not among the members, whatever their place */
 } group;
 
+typedef struct sums {
+    double total_s, prefill_s, decode_s, limit_s[SW_RES_MAX];
+} sums;
+
 struct sw_bounder {
     sw_bound_machine m;
     SW_VEC(blk) blocks;
-    SW_VEC(op) ops; /* of the step */
-    SW_VEC(use) uses;
-    SW_VEC(sw_bound_item) items;
+    SW_VEC(op) ops;              /* of the chain's step */
+    SW_VEC(sw_bound_item) items; /* scratch */
+    sw_touch chain_touch;        /* of the chain's step */
     group prev, tail;
-    int64_t at; /* the tail's number */
-    int64_t step_first;
-    uint32_t step; /* from 1 */
+    int64_t at, base, step_first; /* the tail's number; the chain's and the step's first */
+    uint32_t step;                /* from 1 */
     bool step_due;
+    size_t n_joined; /* ops that joined the chain since the last STEP */
     sw_phase phase, next_phase;
     uint64_t seq, n_ops;
     uint64_t known_seq[KNOWN_RING];
     writer known[KNOWN_RING];
-    double side_by[LAMBDAS], all_bytes, best_reach; /* the whole trace as one heap of work */
-    double limit_s[SW_RES_MAX];
-    sw_bound sum;
+    sums now, best; /* this chain's, and the longest's before it */
+    double res_bytes[SW_RES_MAX];
+    SW_VEC(sw_bound_item) trace_items; /* ops since the last STEP; spared_bytes comes at its end */
+    SW_VEC(size_t) trace_first;        /* their first uses in trace_touch */
+    sw_touch trace_touch;
+    sw_bound_queue queue;
 };
 
 static sw_status no_memory(sw_error *err) {
@@ -85,80 +84,32 @@ static sw_status no_memory(sw_error *err) {
 /* --- the price of a step -----------------------------------------------------------------------
  */
 
-/* Adds [lo, hi) to what the step touches of the block. A hull only where the pieces meet, else the
- * larger piece: never more than the truth. */
-static void touch(blk *b, const use *u) {
-    if (u->rows) {
-        b->same = false;
-        if (u->rows > b->most) b->most = u->rows;
-        return;
-    }
-    b->n_touched++;
-    if (b->t_lo == b->t_hi) {
-        b->t_lo = u->lo, b->t_hi = u->hi;
-        return;
-    }
-    if (u->lo == b->t_lo && u->hi == b->t_hi) return;
-    b->same = false;
-    if (u->lo <= b->t_hi && u->hi >= b->t_lo) {
-        if (u->lo < b->t_lo) b->t_lo = u->lo;
-        if (u->hi > b->t_hi) b->t_hi = u->hi;
-    } else if (u->hi - u->lo > b->t_hi - b->t_lo) {
-        b->t_lo = u->lo, b->t_hi = u->hi;
-    }
-}
-
-/* Distinct bytes that the chain reads and that existed before the step. */
-static double distinct_bytes(sw_bounder *b) {
-    double sum = 0;
-    for (size_t i = 0; i < b->ops.n; i++) {
-        const op *o = &b->ops.v[i];
-        for (size_t k = 0; o->group >= 0 && k < o->n_uses; k++) {
-            const use *u = &b->uses.v[o->first_use + k];
-            blk *x = &b->blocks.v[u->block];
-            if (x->stamp != b->step) {
-                x->stamp = b->step;
-                x->n_touched = 0;
-                x->same = true;
-                x->t_lo = x->t_hi = x->most = 0;
-            }
-            double before = (double)(x->t_hi - x->t_lo > x->most ? x->t_hi - x->t_lo : x->most);
-            touch(x, u);
-            sum += (double)(x->t_hi - x->t_lo > x->most ? x->t_hi - x->t_lo : x->most) - before;
-        }
-    }
-    return sum;
-}
-
-/* What need not move if the CPU does the whole op. An extent that k ops read is spared only when
- * the CPU does all k. */
-static double spared_bytes(const sw_bounder *b, const op *o) {
-    double sum = 0;
-    for (size_t k = 0; k < o->n_uses; k++) {
-        const use *u = &b->uses.v[o->first_use + k];
-        const blk *x = &b->blocks.v[u->block];
-        double bytes = (double)(u->rows ? u->rows : u->hi - u->lo);
-        sum += x->same ? bytes / x->n_touched : bytes;
-    }
-    return sum;
-}
-
 static int by_group(const void *a, const void *b) {
     const sw_bound_item *x = a, *y = b;
     return x->group < y->group ? -1 : x->group > y->group;
 }
 
+/* Is the side op sure to run within the step? */
+static bool belongs(const sw_bounder *b, const op *o) {
+    bool linked = o->awaited && b->ops.v[o->awaited - 1].group >= 0;
+    return linked && (o->wait >= b->step_first - 1 || b->step_first == b->base);
+}
+
 static sw_status close_step(sw_bounder *b, sw_error *err) {
-    double distinct = distinct_bytes(b);
+    double distinct = 0;
     b->items.n = 0;
     for (size_t i = 0; i < b->ops.n; i++) {
         const op *o = &b->ops.v[i];
-        bool linked = o->awaited && b->ops.v[o->awaited - 1].group >= 0;
-        if (o->group < 0 && !(linked && o->wait >= b->step_first - 1)) continue;
+        if (o->group >= 0) distinct += sw_touch_count(&b->chain_touch, o->first_use, o->n_uses);
+    }
+    for (size_t i = 0; i < b->ops.n; i++) {
+        const op *o = &b->ops.v[i];
+        if (o->group < 0 && !belongs(b, o)) continue;
         sw_bound_item item = {
             .read_bytes = o->read_bytes, .flops = o->flops, .cls = o->cls, .math = o->math};
         item.group = o->group < 0 ? SW_BOUND_SIDE : (uint32_t)(o->group - b->step_first);
-        if (o->group >= 0) item.spared_bytes = spared_bytes(b, o);
+        if (o->group >= 0)
+            item.spared_bytes = sw_touch_spared(&b->chain_touch, o->first_use, o->n_uses);
         sw_bound_price(&b->m, &item);
         if (!sw_vec_push(&b->items, item)) return no_memory(err);
     }
@@ -166,16 +117,47 @@ static sw_status close_step(sw_bounder *b, sw_error *err) {
         qsort(b->items.v, b->items.n, sizeof *b->items.v, by_group);
         sw_bound_step s;
         if (!sw_bound_solve(&b->m, b->items.v, b->items.n, distinct, &s)) return no_memory(err);
-        b->sum.total_s += s.time_s;
-        if (b->phase == SW_PHASE_PREFILL) b->sum.prefill_s += s.time_s;
-        if (b->phase == SW_PHASE_DECODE) b->sum.decode_s += s.time_s;
-        if (s.limit >= 0) b->limit_s[s.limit] += s.time_s;
-        sw_bound_spread(&b->m, &s, b->sum.res_bytes);
+        b->now.total_s += s.time_s;
+        if (b->phase == SW_PHASE_PREFILL) b->now.prefill_s += s.time_s;
+        if (b->phase == SW_PHASE_DECODE) b->now.decode_s += s.time_s;
+        if (s.limit >= 0) b->now.limit_s[s.limit] += s.time_s;
+        sw_bound_spread(&b->m, &s, b->res_bytes);
     }
-    b->ops.n = b->uses.n = 0;
+    b->ops.n = 0;
+    sw_touch_next(&b->chain_touch);
     b->phase = b->next_phase;
     b->step_due = false;
     b->step++;
+    return SW_OK;
+}
+
+/* What the GPU's queue did since the last STEP. */
+static void close_trace_step(sw_bounder *b, sw_phase phase) {
+    double distinct = 0;
+    size_t n = b->trace_items.n;
+    for (size_t i = 0; i < n; i++) {
+        size_t first = b->trace_first.v[i];
+        size_t end = i + 1 < n ? b->trace_first.v[i + 1] : b->trace_touch.uses.n;
+        distinct += sw_touch_count(&b->trace_touch, first, end - first);
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t first = b->trace_first.v[i];
+        size_t end = i + 1 < n ? b->trace_first.v[i + 1] : b->trace_touch.uses.n;
+        b->trace_items.v[i].spared_bytes = sw_touch_spared(&b->trace_touch, first, end - first);
+    }
+    if (n) sw_bound_queue_step(&b->queue, b->trace_items.v, n, distinct, (int)phase);
+    b->trace_items.n = b->trace_first.n = 0;
+    sw_touch_next(&b->trace_touch);
+}
+
+/* Nothing waits for the chain any more: another begins. */
+static sw_status restart(sw_bounder *b, sw_error *err) {
+    SW_TRY(close_step(b, err));
+    if (b->now.total_s > b->best.total_s) b->best = b->now;
+    b->now = (sums){0};
+    b->base = b->step_first = b->at += 2;
+    b->prev.v.n = b->prev.n_in = b->tail.v.n = b->tail.n_in = 0;
+    b->tail.step = b->step;
     return SW_OK;
 }
 
@@ -275,7 +257,8 @@ static sw_status enter(sw_bounder *b, const sw_event *ev, op *o, writer *me, sw_
     }
     me->step = b->step;
     me->wait = o->wait;
-    bool joins = o->wait >= b->at - 1;
+    bool joins = o->wait >= b->at - 1 || b->at == b->base;
+    b->n_joined += joins;
     o->group = me->group = joins ? b->at : -1;
     me->place = joins ? (uint32_t)b->tail.v.n : (uint32_t)b->ops.n;
     if (!joins) return SW_OK;
@@ -291,90 +274,37 @@ static sw_status enter(sw_bounder *b, const sw_event *ev, op *o, writer *me, sw_
 /* --- events
  * --------------------------------------------------------------------------------------- */
 
-/* Begins the block's account of this step. */
-static blk *current(sw_bounder *b, uint32_t block) {
-    blk *x = &b->blocks.v[block];
-    if (x->step == b->step) return x;
-    if (x->old_lo == x->old_hi) {
-        x->old_lo = x->lo, x->old_hi = x->hi;
-    } else if (x->lo < x->hi) {
-        if (x->lo < x->old_lo) x->old_lo = x->lo;
-        if (x->hi > x->old_hi) x->old_hi = x->hi;
-    }
-    x->lo = x->hi = 0;
-    x->step = b->step;
-    return x;
-}
-
-/* The part of a read that existed before the step; of two pieces the larger. */
-static bool existing(sw_bounder *b, const sw_ev_use *u, use *out) {
-    const blk *x = current(b, u->block);
-    uint64_t lo = u->offset, hi = u->offset + u->bytes;
-    if (lo < x->old_lo) lo = x->old_lo;
-    if (hi > x->old_hi) hi = x->old_hi;
-    if (x->lo < hi && x->hi > lo) {
-        uint64_t left = x->lo > lo ? x->lo - lo : 0, right = hi > x->hi ? hi - x->hi : 0;
-        if (left >= right)
-            hi = lo + left;
-        else
-            lo = hi - right;
-    }
-    if (hi <= lo || !u->touched) return false;
-    *out = (use){u->block, lo, hi, u->touched < hi - lo ? u->touched : 0};
-    return true;
-}
-
-static void written(sw_bounder *b, const sw_ev_use *u, const writer *me) {
-    blk *x = current(b, u->block);
-    uint64_t lo = u->offset, hi = u->offset + u->bytes;
-    if (x->lo == x->hi) x->lo = lo, x->hi = hi;
-    if (lo < x->lo) x->lo = lo;
-    if (hi > x->hi) x->hi = hi;
-    x->by = *me;
-}
-
-/* The op counts in the whole, wherever it runs: for any weights of GPU and CPU time that sum to 1,
- * the sum of each op's cheaper side is a bound. */
-static void count(sw_bounder *b, const op *o) {
-    sw_bound_item item = {
-        .read_bytes = o->read_bytes, .flops = o->flops, .cls = o->cls, .math = o->math};
-    sw_bound_price(&b->m, &item);
-    for (int k = 0; k < LAMBDAS; k++) {
-        double w = (double)k / (LAMBDAS - 1);
-        double gpu = isinf(item.gpu_s) ? INFINITY : w * item.gpu_s;
-        double cpu = isinf(item.cpu_s) ? INFINITY : (1 - w) * item.cpu_s;
-        if (isfinite(fmin(gpu, cpu))) b->side_by[k] += fmin(gpu, cpu);
-    }
-    b->all_bytes += o->read_bytes;
-    b->best_reach = fmax(b->best_reach, b->m.reach_Bps[o->cls]);
-}
-
+/* The op as the chain and as the queue see it. */
 static sw_status access_event(sw_bounder *b, const sw_event *ev, sw_error *err) {
     op o = {.flops = ev->work.flops, .cls = ev->work.cls, .math = ev->work.math};
     writer me;
-    for (uint32_t i = 0; i < ev->n_uses; i++)
+    size_t first;
+    for (uint32_t i = 0; i < ev->n_uses; i++) {
         if (ev->uses[i].block >= b->blocks.n)
             return sw_fail(err, SW_INPUT, "event %llu uses block %u, which does not exist",
                            (unsigned long long)b->seq, ev->uses[i].block);
-    if (b->uses.n + ev->n_uses > STEP_USES_MAX || b->ops.n >= STEP_USES_MAX)
-        SW_TRY(overflow(b, err));
-    SW_TRY(enter(b, ev, &o, &me, err));
-    o.first_use = b->uses.n;
-    for (uint32_t i = 0; i < ev->n_uses; i++) {
-        use u;
-        if (ev->uses[i].mode == SW_WRITE) continue;
-        o.read_bytes += (double)ev->uses[i].touched;
-        if (existing(b, &ev->uses[i], &u) && !sw_vec_push(&b->uses, u)) return no_memory(err);
+        if (ev->uses[i].mode != SW_WRITE) o.read_bytes += (double)ev->uses[i].touched;
     }
-    o.n_uses = b->uses.n - o.first_use;
+    if (b->chain_touch.uses.n + ev->n_uses > STEP_USES_MAX || b->ops.n >= STEP_USES_MAX)
+        SW_TRY(overflow(b, err));
+    if (b->trace_touch.uses.n + ev->n_uses > STEP_USES_MAX) /* a step may be cut anywhere */
+        close_trace_step(b, b->next_phase);
+    SW_TRY(enter(b, ev, &o, &me, err));
+    if (!sw_touch_op(&b->chain_touch, ev, &o.first_use)) return no_memory(err);
+    o.n_uses = b->chain_touch.uses.n - o.first_use;
     for (uint32_t i = 0; i < ev->n_uses; i++)
-        if (ev->uses[i].mode != SW_READ) written(b, &ev->uses[i], &me);
+        if (ev->uses[i].mode != SW_READ) b->blocks.v[ev->uses[i].block].by = me;
     if (ev->makes_known) {
         b->known_seq[b->seq % KNOWN_RING] = b->seq;
         b->known[b->seq % KNOWN_RING] = me;
     }
-    count(b, &o);
-    return sw_vec_push(&b->ops, o) ? SW_OK : no_memory(err);
+    sw_bound_item item = {
+        .read_bytes = o.read_bytes, .flops = o.flops, .cls = o.cls, .math = o.math};
+    sw_bound_price(&b->m, &item);
+    if (!sw_touch_op(&b->trace_touch, ev, &first) || !sw_vec_push(&b->trace_first, first) ||
+        !sw_vec_push(&b->trace_items, item) || !sw_vec_push(&b->ops, o))
+        return no_memory(err);
+    return SW_OK;
 }
 
 static sw_status new_block(sw_bounder *b, const sw_block *block, bool is_static, sw_error *err) {
@@ -384,11 +314,20 @@ static sw_status new_block(sw_bounder *b, const sw_block *block, bool is_static,
         memset(b->blocks.v + b->blocks.n, 0, (n - b->blocks.n) * sizeof *b->blocks.v);
         b->blocks.n = n;
     }
-    uint32_t stamp = b->blocks.v[block->id].stamp;
-    b->blocks.v[block->id] = (blk){.is_act = block->kind == SW_BLOCK_ACT,
-                                   .old_hi = is_static ? block->bytes : 0,
-                                   .step = b->step,
-                                   .stamp = stamp};
+    b->blocks.v[block->id] = (blk){.is_act = block->kind == SW_BLOCK_ACT};
+    return sw_touch_block(&b->chain_touch, block->id, block->bytes, is_static) &&
+                   sw_touch_block(&b->trace_touch, block->id, block->bytes, is_static)
+               ? SW_OK
+               : no_memory(err);
+}
+
+static sw_status step_event(sw_bounder *b, sw_phase phase, sw_error *err) {
+    close_trace_step(b, b->next_phase);
+    b->next_phase = phase;
+    if (b->ops.n && !b->n_joined) SW_TRY(restart(b, err));
+    if (!b->ops.n) b->phase = phase;
+    b->step_due = b->ops.n > 0;
+    b->n_joined = 0;
     return SW_OK;
 }
 
@@ -400,10 +339,7 @@ sw_status sw_bounder_event(sw_bounder *b, const sw_event *ev, sw_error *err) {
     case SW_EV_ALLOC:
         return new_block(b, &ev->block, false, err);
     case SW_EV_STEP:
-        b->next_phase = ev->phase;
-        if (!b->ops.n) b->phase = ev->phase;
-        b->step_due = b->ops.n > 0;
-        return SW_OK;
+        return step_event(b, ev->phase, err);
     case SW_EV_ACCESS:
         return access_event(b, ev, err);
     default:
@@ -415,6 +351,7 @@ sw_status sw_bounder_new(const sw_topology *topo, sw_bounder **out, sw_error *er
     sw_bounder *b = sw_zalloc(1, sizeof *b);
     if (!b) return no_memory(err);
     sw_bound_machine_init(&b->m, topo);
+    sw_bound_queue_init(&b->queue, &b->m);
     b->step = 1;
     b->phase = b->next_phase = SW_PHASE_OTHER;
     *out = b;
@@ -422,14 +359,25 @@ sw_status sw_bounder_new(const sw_topology *topo, sw_bounder **out, sw_error *er
 }
 
 sw_status sw_bounder_finish(sw_bounder *b, sw_bound *out, sw_error *err) {
-    SW_TRY(close_step(b, err));
-    b->step_first = b->at;
-    *out = b->sum;
-    for (int k = 0; k < LAMBDAS; k++) out->total_s = fmax(out->total_s, b->side_by[k]);
-    if (b->best_reach > 0) out->total_s = fmax(out->total_s, b->all_bytes / b->best_reach);
+    double phase_s[SW_BOUND_PHASES];
     int limit = -1;
-    for (int r = 0; r < b->m.topo->n_res; r++)
-        if (b->limit_s[r] > 0 && (limit < 0 || b->limit_s[r] > b->limit_s[limit])) limit = r;
+    close_trace_step(b, b->next_phase);
+    SW_TRY(restart(b, err)); /* the last chain may be the longest */
+    *out = (sw_bound){
+        .total_s = b->best.total_s, .prefill_s = b->best.prefill_s, .decode_s = b->best.decode_s};
+    memcpy(out->res_bytes, b->res_bytes, sizeof out->res_bytes);
+    double queue_s = sw_bound_queue_total(&b->queue, phase_s, &limit);
+    if (queue_s > b->best.total_s) {
+        out->total_s = queue_s;
+        out->prefill_s = phase_s[SW_PHASE_PREFILL];
+        out->decode_s = phase_s[SW_PHASE_DECODE];
+    } else {
+        limit = -1;
+        for (int r = 0; r < SW_RES_MAX; r++)
+            if (b->best.limit_s[r] > 0 &&
+                (limit < 0 || b->best.limit_s[r] > b->best.limit_s[limit]))
+                limit = r;
+    }
     if (limit >= 0)
         memcpy(out->limit, b->m.topo->res[limit].name, sizeof b->m.topo->res[limit].name);
     return SW_OK;
@@ -439,9 +387,12 @@ void sw_bounder_free(sw_bounder *b) {
     if (!b) return;
     sw_vec_free(&b->blocks);
     sw_vec_free(&b->ops);
-    sw_vec_free(&b->uses);
     sw_vec_free(&b->items);
     sw_vec_free(&b->prev.v);
     sw_vec_free(&b->tail.v);
+    sw_vec_free(&b->trace_items);
+    sw_vec_free(&b->trace_first);
+    sw_touch_free(&b->chain_touch);
+    sw_touch_free(&b->trace_touch);
     free(b);
 }

@@ -5,9 +5,9 @@
  * allocator that asks for system calls and device syncs at random. The verifier must find every run
  * clean, the decisions must not depend on the size of the chunks, and no split may beat the bound.
  */
+#include "bound_of.h"
 #include "check.h"
 #include "sim/base/rng.h"
-#include "sim/replay.h"
 #include "validate/verify.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -303,6 +303,12 @@ static void no_race(void) {
             written_back += (double)out.n_writebacks;
             for (int c = 0; c < SW_CAT_COUNT; c++) path += out.path_s[c];
             CHECK(fabs(path - out.makespan_s) <= 1e-9 * out.makespan_s);
+            sw_topology wide = without_contention(&t);
+            double bound = bound_of(r.source, r.source_map, &r.source_env, &wide);
+            if (out.makespan_s < bound * (1 - 1e-9))
+                printf("\n  round %d: %s: %.9g s, bound %.9g s\n", round, text, out.makespan_s,
+                       bound);
+            CHECK(out.makespan_s >= bound * (1 - 1e-9));
             CHECK(run(&r, 3, &other, &report, &err) == SW_OK); /* other chunks, same decisions */
             CHECK(report.n_violations == 0);
             CHECK(other.log_hash == out.log_hash);

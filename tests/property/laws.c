@@ -3,9 +3,9 @@
  * Random small machines and traces; every policy and every allocator, on null. The verifier looks
  * at every run. With SimGrid some of them also run there, each in a child process, since it
  * simulates once a process. */
+#include "bound_of.h"
 #include "check.h"
 #include "sim/base/rng.h"
-#include "sim/replay.h"
 #include "validate/verify.h"
 #include <stdio.h>
 #include <sys/wait.h>
@@ -166,37 +166,6 @@ static sw_status run(const scene *s, const sw_topology *topo, const sw_plugin *p
     return st;
 }
 
-/* The bound of the trace on a machine. */
-static double bound_on(const scene *s, const sw_topology *topo) {
-    sw_bounder *b = NULL;
-    void *so = NULL;
-    sw_bound out = {0};
-    CHECK(sw_bounder_new(topo, &b, NULL) == SW_OK);
-    CHECK(sw_plugin_new(&s->source->plugin, "source", sw_yaml_root(s->map), &so, NULL) == SW_OK);
-    CHECK(s->source->open(so, &s->env, NULL) == SW_OK);
-    for (;;) {
-        sw_event ev = {0};
-        if (s->source->next(so, NULL, &ev, NULL) != SW_OK) break;
-        CHECK(sw_bounder_event(b, &ev, NULL) == SW_OK);
-    }
-    CHECK(sw_bounder_finish(b, &out, NULL) == SW_OK);
-    s->source->close(so);
-    free(so);
-    sw_bounder_free(b);
-    return out.total_s;
-}
-
-/* null lets flows pass through each other: for it, shared resources must not bound anything; ports
- * and copy engines still do. */
-static sw_topology without_contention(const sw_topology *t) {
-    sw_topology wide = *t;
-    int nvme = sw_topology_tier(t, SW_TIER_NVME);
-    for (int i = 0; i < wide.n_res; i++)
-        if (wide.res[i].kind != SW_RES_UNIT && (nvme < 0 || i != t->tiers[nvme].res))
-            wide.res[i].rate *= 64;
-    return wide;
-}
-
 static void complain(const scene *s, const sw_plugin *policy, const char *what) {
     printf("\n  %s: %s %s on %s\n", what, policy->name, s->policy_text, s->text);
 }
@@ -241,7 +210,7 @@ static void every_policy(void) {
         scene s = {0};
         random_scene(&s, &r, round % 4 == 3);
         sw_topology wide = without_contention(&s.topo);
-        double bound = bound_on(&s, &wide);
+        double bound = bound_of(s.source, sw_yaml_root(s.map), &s.env, &wide);
         CHECK(bound > 0);
         for (size_t p = 0; p < sw_policy_table_n; p++)
             for (size_t a = 0; a < sw_alloc_table_n; a++) {
@@ -411,7 +380,7 @@ static void with_contention(void) {
     for (int round = 0; round < 48; round++) {
         scene s = {0};
         random_scene(&s, &r, round % 4 == 3);
-        double bound = bound_on(&s, &s.topo);
+        double bound = bound_of(s.source, sw_yaml_root(s.map), &s.env, &s.topo);
         for (size_t p = 0; p < sw_policy_table_n; p++) {
             const sw_plugin *policy = sw_policy_table[p];
             sw_result alone;
