@@ -3,7 +3,10 @@
 #include "sim/scan.h"
 #include "sim/base/vec.h"
 
-enum { MAX_BLOCKS = 16 << 20, MAX_LAYERS = 1 << 20 };
+/* Ids are dense: one that is far beyond twice as many as have come so far is a mistake, and would
+ * cost memory. */
+enum { MAX_BLOCKS = 16 << 20, MAX_LAYERS = 1 << 20, SPARSE = 1 << 16, LAUNCHES_MAX = 1 << 24 };
+static const double FLOPS_MAX = 1e24, HOST_S_MAX = 1e9;
 
 typedef struct live {
     bool alive, seen;
@@ -18,7 +21,8 @@ typedef struct scanner {
     SW_VEC(uint64_t) uses; /* accesses by block */
     SW_VEC(uint64_t) layer_static, layer_dynamic, layer_now;
     uint64_t dynamic, act, seq;
-    bool begun; /* an event other than BLOCK has come */
+    uint64_t n_seen; /* different ids */
+    bool begun;      /* an event other than BLOCK has come */
     sw_error *err;
 } scanner;
 
@@ -44,6 +48,10 @@ static sw_status new_block(scanner *c, const sw_event *ev) {
     bool is_static = ev->kind == SW_EV_BLOCK;
     if (is_static && c->begun) return bad(c, "is declared after the run has begun", b->id);
     if (b->id >= MAX_BLOCKS) return bad(c, "has an id over 16 M", b->id);
+    if (b->id > 2 * c->n_seen + SPARSE)
+        return bad(c, "has an id far beyond the number of blocks so far: ids are dense from 0",
+                   b->id);
+    if ((unsigned)b->kind > SW_BLOCK_EMBED) return bad(c, "is of no known kind", b->id);
     if (b->bytes == 0) return bad(c, "has no bytes", b->id);
     if (b->bytes > UINT64_MAX / 4) return bad(c, "is too large", b->id);
     if (b->layer < -1 || b->layer >= MAX_LAYERS) return bad(c, "has a layer out of range", b->id);
@@ -59,6 +67,7 @@ static sw_status new_block(scanner *c, const sw_event *ev) {
         c->blocks.v[b->id] = *b;
     else if (b->bytes > c->blocks.v[b->id].bytes)
         c->blocks.v[b->id].bytes = b->bytes;
+    c->n_seen += !l->seen;
     l->alive = l->seen = true;
     l->bytes = b->bytes;
     c->is_static.v[b->id] = is_static;
@@ -98,6 +107,11 @@ static sw_status end_block(scanner *c, const sw_event *ev) {
     return SW_OK;
 }
 
+static sw_status bad_event(scanner *c, const char *what) {
+    return sw_fail(c->err, SW_INPUT, "event %llu %s", (unsigned long long)c->seq, what);
+}
+
+/* The uses of an ACCESS; a PREDICT may name blocks that are not there. */
 static sw_status access_blocks(scanner *c, const sw_event *ev) {
     uint64_t whole = 0, extent = 0;
     for (uint32_t i = 0; i < ev->n_uses; i++) {
@@ -109,6 +123,7 @@ static sw_status access_blocks(scanner *c, const sw_event *ev) {
             return bad(c, "is used outside its bounds", u->block);
         if (u->mode < SW_READ || u->mode > SW_RW)
             return bad(c, "is used in no known mode", u->block);
+        if (u->touched > UINT64_MAX / 4) return bad(c, "is touched too much", u->block);
         whole += bytes;
         extent += u->bytes;
         c->uses.v[u->block] += i == 0 || ev->uses[i - 1].block != u->block;
@@ -116,9 +131,12 @@ static sw_status access_blocks(scanner *c, const sw_event *ev) {
     if (whole > c->s->largest_access_bytes) c->s->largest_access_bytes = whole;
     if (extent > c->s->largest_access_extent) c->s->largest_access_extent = extent;
     c->s->n_accesses++;
-    if (ev->work.flops < 0 || ev->work.flops > 1e24) /* NaN too */
-        return sw_fail(c->err, SW_INPUT, "event %llu: impossible flops",
-                       (unsigned long long)c->seq);
+    const sw_work *w = &ev->work;
+    if (!(w->flops >= 0 && w->flops <= FLOPS_MAX)) return bad_event(c, "does impossible flops");
+    if (w->math >= SW_MATH_COUNT) return bad_event(c, "computes in no known format");
+    if (w->cls >= SW_CLASS_COUNT) return bad_event(c, "is a kernel of no known class");
+    if (w->launches < 1 || w->launches > LAUNCHES_MAX)
+        return bad_event(c, "launches no kernel, or too many");
     return SW_OK;
 }
 
@@ -137,26 +155,37 @@ static sw_status one(scanner *c, const sw_event *ev) {
     case SW_EV_ACCESS:
         return access_blocks(c, ev);
     case SW_EV_STEP:
+        if ((unsigned)ev->phase > SW_PHASE_OTHER) return bad_event(c, "is a step of no known kind");
         c->s->n_steps++;
         c->s->n_tokens += ev->tokens;
         c->s->n_outputs += ev->outputs;
         return SW_OK;
-    default:
+    case SW_EV_HOST:
+        if (!(ev->host_s >= 0 && ev->host_s <= HOST_S_MAX))
+            return bad_event(c, "keeps the host busy for an impossible time");
+        return SW_OK;
+    case SW_EV_PREDICT:
+    case SW_EV_MARK:
         return SW_OK;
     }
+    return bad_event(c, "is of no known kind");
 }
 
-/* Runs a fresh source to its end, each event to `each`. */
+/* Runs a fresh source to its end, each event to `each`. A closed-loop source makes its events up as
+ * it goes: of it only what it declares before life begins can be known beforehand. */
 typedef sw_status each_fn(void *arg, uint64_t seq, const sw_event *ev);
 
 static sw_status for_each(const sw_source_ops *ops, const sw_node *map, const sw_source_env *env,
                           each_fn *each, void *arg, sw_error *err) {
     void *so = NULL;
+    bool closed = ops->plugin.flags & SW_SOURCE_CLOSED_LOOP;
     SW_TRY(sw_plugin_new(&ops->plugin, "workload", map, &so, err));
     sw_status st = ops->open(so, env, err);
     for (uint64_t seq = 1; !st; seq++) {
         sw_event ev = {0};
-        st = ops->next(so, NULL, &ev, err);
+        sw_feedback nothing = {0};
+        st = ops->next(so, closed ? &nothing : NULL, &ev, err);
+        if (closed && !st && ev.kind != SW_EV_BLOCK) break;
         if (!st) st = each(arg, seq, &ev);
     }
     ops->close(so);
@@ -206,10 +235,6 @@ sw_status sw_scan_run(const sw_source_ops *ops, const sw_node *map, const sw_sou
     if (!s) return sw_fail(err, SW_MEMORY, "out of memory");
     scanner c = {.s = s, .err = err};
     sw_status st = SW_OK;
-    if (ops->plugin.flags & SW_SOURCE_CLOSED_LOOP)
-        st = sw_fail(err, SW_INPUT,
-                     "%s makes its events up as it goes and cannot be looked over beforehand",
-                     ops->plugin.name);
     if (!st) st = for_each(ops, map, env, first_pass, &c, err);
     s->n_blocks = (uint32_t)c.live.n;
     s->n_layers = (uint32_t)c.layer_static.n;

@@ -26,6 +26,7 @@ typedef struct sw_scan {
 } sw_scan;
 
 /** Reads `ops` from its start to its end (a fresh context opened with `env` and options `map`).
+ *  Of a closed-loop source only the blocks declared at its start are read: peaks and counts stay 0.
  *  Fails as the source does, or SW_INPUT when the stream breaks a rule of trace.h, naming the
  * event. */
 sw_status sw_scan_run(const sw_source_ops *ops, const sw_node *map, const sw_source_env *env,
