@@ -98,7 +98,15 @@ static sw_status split_open(void *po, sw_plan *p, sw_error *err) {
     if (c->cpu < 0)
         return sw_fail(err, SW_FIT,
                        "does not fit: split needs a CPU to compute on, and this machine has none");
-    return fill(c, p, err);
+    SW_TRY(fill(c, p, err));
+    bool shared = t->units[c->cpu].tier == t->units[c->gpu].tier;
+    for (uint32_t b = 0; shared && b < s->n_blocks;
+         b++) { /* unified: what is left lies there too, as far as it fits */
+        uint64_t room = sw_plan_room(p, t->units[c->cpu].tier), later = sw_plan_later_bytes(p);
+        if (s->is_static[b] && room > later && s->blocks[b].bytes <= room - later)
+            SW_TRY(sw_plan_place(p, b, t->units[c->cpu].tier, err));
+    }
+    return SW_OK;
 }
 
 static int split_alloc(void *po, sw_plan *p, const sw_block *b) {
@@ -116,7 +124,7 @@ static sw_status split_access(void *po, sw_plan *p, const sw_event *ev, sw_error
         const sw_block *b = sw_plan_block(p, ev->uses[i].block);
         if (b && b->kind != SW_BLOCK_ACT && !sw_plan_resident(p, b->id, vram)) unit = c->cpu;
     }
-    for (uint32_t i = 0; i < ev->n_uses && unit == c->cpu && ram != vram; i++) {
+    for (uint32_t i = 0; i < ev->n_uses && unit == c->cpu; i++) {
         uint32_t b = ev->uses[i].block;
         if (!sw_kit_is_weight(p, b)) continue;
         SW_TRY(sw_plan_fetch(p, b, ram, err)); /* from NVMe, where RAM is too small */
