@@ -156,6 +156,7 @@ static sw_status one(scanner *c, const sw_event *ev) {
         return access_blocks(c, ev);
     case SW_EV_STEP:
         if ((unsigned)ev->phase > SW_PHASE_OTHER) return bad_event(c, "is a step of no known kind");
+        if (ev->step != c->s->n_steps) return bad_event(c, "is a step out of turn");
         c->s->n_steps++;
         c->s->n_tokens += ev->tokens;
         c->s->n_outputs += ev->outputs;

@@ -64,10 +64,12 @@ static void token(sw_llm_router *r, uint32_t layer, const uint16_t *before, uint
 
 uint32_t sw_llm_router_choose(sw_llm_router *r, uint32_t layer, uint32_t first, uint32_t n,
                               uint64_t tokens, uint16_t *out) {
-    enum { K_MAX = 256 };
+    enum { K_MAX = 256, DRAWN_MAX = 1 << 17 };
     uint16_t now[K_MAX];
     uint32_t count = 0;
     memset(r->chosen, 0, r->n_experts);
+    uint64_t most = DRAWN_MAX / n > 1 ? DRAWN_MAX / n : 1;
+    if (tokens > most) tokens = most;
     for (uint32_t s = first; s < first + n; s++) {
         uint16_t *last = r->last + ((size_t)layer * r->n_seqs + s) * r->top_k;
         for (uint64_t t = 0; t < tokens && (count < r->n_experts || t + 1 == tokens);

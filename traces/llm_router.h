@@ -26,7 +26,9 @@ sw_status sw_llm_router_open(sw_llm_router *r, uint64_t seed, uint32_t n_layers,
                              uint32_t n_experts, uint32_t top_k, double skew, double locality,
                              sw_error *err);
 /** The union of what `tokens` tokens of each of the sequences [first, first+n) choose in a layer,
- * ascending, into out (room for n_experts); returns how many. */
+ * ascending, into out (room for n_experts); returns how many. Draws token by token until all have
+ * come, at most 131,072 tokens (or one a sequence): what has not come by then counts as not
+ * chosen. */
 uint32_t sw_llm_router_choose(sw_llm_router *r, uint32_t layer, uint32_t first, uint32_t n,
                               uint64_t tokens, uint16_t *out);
 void sw_llm_router_close(sw_llm_router *r);
