@@ -7,9 +7,8 @@
  * each unit's arithmetic and each port's, tier's and link's rate, op by op along the chain (an op
  * takes at least the longest of its parts), each step's bytes that cannot be in the fast tier when
  * the step begins (capacity), and for tiers below, the bytes that cannot be in RAM either.
- * Where steps are not
- * chained, the order of the GPU's queue keeps them apart. docs/bound.md has the linear program and
- * its closed solution. */
+ * Where steps are not chained, the order of the GPU's queue keeps them apart. docs/bound.md has the
+ * linear program and its closed solution. */
 #ifndef SW_BOUND_H
 #define SW_BOUND_H
 

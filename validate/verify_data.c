@@ -1,23 +1,10 @@
 /* Who lies where, op by op in the order of ids (see verify.h for the rules).
  *
- * fact    what is known of a block (its newest version), or of a block in a tier: the newest
- *         version there, how many bytes are defined, and its epoch
- * extent  where the whole block lies in the tier, once a copy or its placing has told
- * epoch   counts how often the block began anew in a tier: a run of bytes is live only if it was
- *         written in the present one. So a replica is forgotten at once, wherever its bytes are
- *
  * An op reads first, then writes, then is noted as a reader: its own write does not wait for it. */
 #include "validate/verify_data.h"
 #include "sim/base/vec.h"
+#include "validate/facts.h"
 #include <inttypes.h>
-
-typedef struct fact {
-    uint64_t key; /* + 1; 0: empty */
-    uint32_t epoch, newest;
-    uint64_t live, made_by;
-    uint64_t addr, bytes; /* the extent; bytes 0: not known yet */
-    bool known;
-} fact;
 
 typedef struct piece {
     uint64_t lo, hi;
@@ -32,64 +19,11 @@ struct sw_data {
     } tier[SW_TIERS_MAX];
     char names[SW_TIERS_MAX][24];
     sw_runs runs[SW_TIERS_MAX];
-    fact *facts; /* hashed; a power of two */
-    size_t n_facts, cap;
+    sw_facts facts;
     SW_VEC(piece) pieces; /* of the copy at hand */
     sw_complain_fn *complain;
     void *arg;
 };
-
-enum { WHOLE = 255 }; /* the fact of a block, beside those of its tiers */
-
-/* --- facts ------------------------------------------------------------------------------------ */
-
-static uint64_t key_of(uint32_t block, int tier) {
-    return ((uint64_t)block << 8 | (uint64_t)tier) + 1;
-}
-
-static fact *slot(fact *v, size_t cap, uint64_t key) {
-    size_t at = (size_t)((key * 0x9e3779b97f4a7c15u) >> 20) & (cap - 1);
-    while (v[at].key && v[at].key != key) at = (at + 1) & (cap - 1);
-    return &v[at];
-}
-
-/* Room for a few more, so that pointers hold until the next call. */
-static bool reserve(sw_data *d) {
-    if (d->cap && (d->n_facts + 8) * 2 < d->cap) return true;
-    size_t cap = d->cap ? d->cap * 2 : 256;
-    fact *v = sw_zalloc(cap, sizeof *v);
-    if (!v) return false;
-    for (size_t i = 0; i < d->cap; i++)
-        if (d->facts[i].key) *slot(v, cap, d->facts[i].key) = d->facts[i];
-    free(d->facts);
-    d->facts = v;
-    d->cap = cap;
-    return true;
-}
-
-static fact *get(sw_data *d, uint32_t block, int tier) {
-    fact *f = slot(d->facts, d->cap, key_of(block, tier));
-    if (!f->key) {
-        *f = (fact){.key = key_of(block, tier)};
-        d->n_facts++;
-    }
-    return f;
-}
-
-/* The fact if there is one, for the block of a run. */
-static fact *find(sw_data *d, uint32_t block, int tier) {
-    fact *f = slot(d->facts, d->cap, key_of(block, tier));
-    return f->key ? f : NULL;
-}
-
-static bool live(const fact *f, const sw_run *r) {
-    return f && f->known && r->epoch == f->epoch;
-}
-
-static void begin_anew(fact *f) {
-    f->epoch++;
-    f->live = f->bytes = 0;
-}
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
@@ -98,7 +32,7 @@ typedef struct look {
     const sw_op *op;
     const sw_done *done;
     const sw_use *use;
-    const fact *there; /* of the block in the tier */
+    const sw_fact *there; /* of the block in the tier */
     bool mark, collect, failed;
     uint64_t found; /* live bytes seen */
     bool gap;
@@ -126,9 +60,10 @@ static void see(void *arg, sw_run *r) {
         r->reader_end_s = k->done->end_s;
         r->reader = k->op->id;
     }
-    if (r->block != k->use->block || !live(k->there, r)) {
+    if (r->block != k->use->block || !sw_fact_live(k->there, r)) {
         uint32_t other = r->block;
-        if (other != SW_RUN_NOTHING && !live(find(k->d, other, k->use->tier), r))
+        if (other != SW_RUN_NOTHING &&
+            !sw_fact_live(sw_facts_find(&k->d->facts, other, k->use->tier), r))
             other = SW_RUN_NOTHING;
         open_gap(k, r->lo, other);
         return;
@@ -158,7 +93,7 @@ static void say_gap(look *k, uint64_t bytes) {
 }
 
 /* A copy takes the whole block: from where it is known to lie. */
-static void check_source(sw_data *d, const sw_op *op, const sw_use *u, fact *there,
+static void check_source(sw_data *d, const sw_op *op, const sw_use *u, sw_fact *there,
                          uint64_t found) {
     const char *name = d->tier[u->tier].name;
     if (there->bytes && (there->addr != u->addr || there->bytes != u->bytes))
@@ -178,9 +113,9 @@ static void check_source(sw_data *d, const sw_op *op, const sw_use *u, fact *the
 /* The read half of a use. `writes`: the op writes too, so readers are marked later. */
 static bool read_use(sw_data *d, const sw_op *op, const sw_done *done, const sw_use *u,
                      bool writes) {
-    if (!reserve(d)) return false;
-    const fact *b = get(d, u->block, WHOLE);
-    fact *there = get(d, u->block, u->tier);
+    if (!sw_facts_reserve(&d->facts)) return false;
+    const sw_fact *b = sw_facts_get(&d->facts, u->block, SW_FACT_WHOLE);
+    sw_fact *there = sw_facts_get(&d->facts, u->block, u->tier);
     uint32_t version = u->mode == SW_RW ? u->version - 1 : u->version;
     bool copy = op->kind == SW_OP_COPY;
     const char *name = d->tier[u->tier].name;
@@ -230,8 +165,9 @@ static bool read_use(sw_data *d, const sw_op *op, const sw_done *done, const sw_
 /* What goes when bytes are overwritten: whoever still used them must have ended. */
 static void overwrite(void *arg, sw_run *r) {
     look *k = arg;
-    fact *owner = r->block == SW_RUN_NOTHING ? NULL : find(k->d, r->block, k->use->tier);
-    if (live(owner, r)) owner->live -= r->hi - r->lo;
+    sw_fact *owner =
+        r->block == SW_RUN_NOTHING ? NULL : sw_facts_find(&k->d->facts, r->block, k->use->tier);
+    if (sw_fact_live(owner, r)) owner->live -= r->hi - r->lo;
     if (r->writer == k->op->id && r->block != k->use->block) k->gap = true;
     if (r->writer != k->op->id && r->writer_end_s > k->late_s &&
         sw_verify_early(k->done->start_s, r->writer_end_s)) {
@@ -247,7 +183,7 @@ static void overwrite(void *arg, sw_run *r) {
 
 /* The version that a write makes; false: it was said that it is none. */
 static void next_version(sw_data *d, const sw_op *op, const sw_use *u, uint32_t *before) {
-    fact *b = get(d, u->block, WHOLE);
+    sw_fact *b = sw_facts_get(&d->facts, u->block, SW_FACT_WHOLE);
     *before = b->newest;
     if (b->known && b->made_by == op->id) {
         if (u->version != b->newest)
@@ -258,8 +194,8 @@ static void next_version(sw_data *d, const sw_op *op, const sw_use *u, uint32_t 
     }
     if (b->known && u->version == 1 && b->newest >= 1 && u->mode == SW_WRITE) {
         for (uint32_t t = 0; t < d->n_tiers; t++) { /* a new life */
-            fact *f = find(d, u->block, (int)t);
-            if (f) begin_anew(f), f->newest = 0;
+            sw_fact *f = sw_facts_find(&d->facts, u->block, (int)t);
+            if (f) sw_fact_begin_anew(f), f->newest = 0;
         }
         *before = 0;
     } else if (u->version != b->newest + 1) {
@@ -273,11 +209,11 @@ static void next_version(sw_data *d, const sw_op *op, const sw_use *u, uint32_t 
 }
 
 static bool write_use(sw_data *d, const sw_op *op, const sw_done *done, const sw_use *u) {
-    if (!reserve(d)) return false;
+    if (!sw_facts_reserve(&d->facts)) return false;
     bool copy = op->kind == SW_OP_COPY;
     uint32_t before = u->version;
     if (!copy) next_version(d, op, u, &before);
-    fact *there = get(d, u->block, u->tier);
+    sw_fact *there = sw_facts_get(&d->facts, u->block, u->tier);
     look k = {.d = d, .op = op, .done = done, .use = u, .late_s = -1, .late_reader_s = -1};
     if (!sw_runs_visit(&d->runs[u->tier], u->addr, u->addr + u->bytes, overwrite, &k)) return false;
     if (k.late_s >= 0)
@@ -297,7 +233,8 @@ static bool write_use(sw_data *d, const sw_op *op, const sw_done *done, const sw
                     d->tier[u->tier].name, u->addr);
     bool same_op = there->known && there->made_by == op->id;
     bool moved = u->mode == SW_WRITE && u->bytes == there->bytes && u->addr != there->addr;
-    if (copy || moved || !there->known || (there->newest != before && !same_op)) begin_anew(there);
+    if (copy || moved || !there->known || (there->newest != before && !same_op))
+        sw_fact_begin_anew(there);
     there->known = true;
     there->newest = u->version;
     there->made_by = op->id;
@@ -399,8 +336,9 @@ static void overlaps(void *arg, sw_run *r) {
 
 bool sw_data_placed(sw_data *d, const sw_block *block, int tier, uint64_t addr) {
     if (!inside(d, 0, "placed", block->id, tier, addr, block->bytes)) return true;
-    if (!reserve(d)) return false;
-    fact *b = get(d, block->id, WHOLE), *there = get(d, block->id, tier);
+    if (!sw_facts_reserve(&d->facts)) return false;
+    sw_fact *b = sw_facts_get(&d->facts, block->id, SW_FACT_WHOLE),
+            *there = sw_facts_get(&d->facts, block->id, tier);
     overlap o = {0};
     if (!sw_runs_visit(&d->runs[tier], addr, addr + block->bytes, overlaps, &o)) return false;
     if (o.any)
@@ -439,7 +377,7 @@ sw_data *sw_data_new(const sw_topology *topo, sw_complain_fn *complain, void *ar
 void sw_data_free(sw_data *d) {
     if (!d) return;
     for (uint32_t t = 0; t < d->n_tiers; t++) sw_runs_free(&d->runs[t]);
-    free(d->facts);
+    sw_facts_free(&d->facts);
     sw_vec_free(&d->pieces);
     free(d);
 }
