@@ -27,18 +27,25 @@ typedef enum sw_op_kind {
 } sw_op_kind;
 
 /* Where a moment of the critical path goes. */
-#define SW_CAT_LIST(X)                                                                             \
-    X(GPU_COMPUTE, "gpu_compute", "GPU arithmetic")                                                \
-    X(GPU_MEMORY, "gpu_memory", "GPU memory-bound kernel")                                         \
-    X(CPU_COMPUTE, "cpu_compute", "CPU arithmetic")                                                \
-    X(CPU_MEMORY, "cpu_memory", "CPU memory-bound kernel")                                         \
-    X(IN_PLACE, "in_place", "kernel reading over the link")                                        \
-    X(H2D, "h2d", "copy to the GPU")                                                               \
-    X(D2H, "d2h", "copy from the GPU") X(PEER, "peer", "copy between GPUs or within a tier")       \
-        X(NVME_READ, "nvme_read", "NVMe read") X(NVME_WRITE, "nvme_write", "NVMe write")           \
-            X(FAULT, "page_faults", "page faults") X(ALLOC, "allocation", "allocation calls")      \
-                X(SETUP, "setup", "copy and kernel set-up") X(HOST, "host", "host thread")         \
-                    X(COLLECTIVE, "collective", "collective") X(IDLE, "idle", "idle")
+/* clang-format off */
+#define SW_CAT_LIST(X)                                      \
+    X(GPU_COMPUTE, "gpu_compute", "GPU arithmetic")         \
+    X(GPU_MEMORY, "gpu_memory", "GPU memory-bound kernel")  \
+    X(CPU_COMPUTE, "cpu_compute", "CPU arithmetic")         \
+    X(CPU_MEMORY, "cpu_memory", "CPU memory-bound kernel")  \
+    X(IN_PLACE, "in_place", "kernel reading over the link") \
+    X(H2D, "h2d", "copy to the GPU")                        \
+    X(D2H, "d2h", "copy from the GPU")                      \
+    X(PEER, "peer", "copy between GPUs or within a tier")   \
+    X(NVME_READ, "nvme_read", "NVMe read")                  \
+    X(NVME_WRITE, "nvme_write", "NVMe write")               \
+    X(FAULT, "page_faults", "page faults")                  \
+    X(ALLOC, "allocation", "allocation calls")              \
+    X(SETUP, "setup", "copy and kernel set-up")             \
+    X(HOST, "host", "host thread")                          \
+    X(COLLECTIVE, "collective", "collective")               \
+    X(IDLE, "idle", "idle")
+/* clang-format on */
 typedef enum sw_cat {
 #define X(name, key, text) SW_CAT_##name,
     SW_CAT_LIST(X)
@@ -87,7 +94,7 @@ typedef struct sw_op {
     uint8_t kind;           /* sw_op_kind */
     uint8_t cat, cat_fixed; /* sw_cat of its flows and of fixed_s */
     uint8_t n_flows;
-    uint8_t phase;  /* sw_phase (trace.h) of that step */
+    uint8_t phase;        /* sw_phase (trace.h) of that step */
     uint32_t step;        /* step that it serves, from 0 */
     uint64_t event;       /* sequence number of the trace event that caused it; 0 none */
     uint64_t needs_known; /* causality: the op whose end made this op's cause known; 0 none; also in

@@ -13,12 +13,11 @@
 typedef struct sw_plan sw_plan;
 
 #define SW_POLICY_OFFLINE 1u /* looks ahead (sw_plan_next_use); refused on a closed-loop source */
-#define SW_POLICY_REACTIVE                                                                         \
-    2u /* has on_done or reads a clock: decision logs may differ between backends */
-#define SW_POLICY_COPY_ALWAYS                                                                      \
-    4u /* evictions copy back even when another current replica exists (a driver without dirty     \
-          bits) */
-#define SW_POLICY_DEMAND 8u /* fetches only on access: belady's bound applies to it */
+/* has on_done or reads a clock: decision logs may differ between backends */
+#define SW_POLICY_REACTIVE 2u
+/* evictions copy back even when another current replica exists (a driver without dirty bits) */
+#define SW_POLICY_COPY_ALWAYS 4u
+#define SW_POLICY_DEMAND      8u /* fetches only on access: belady's bound applies to it */
 
 #define SW_NONE UINT32_MAX
 
@@ -46,8 +45,7 @@ typedef struct sw_policy_ops {
 extern const sw_plugin *const sw_policy_table[];
 extern const size_t sw_policy_table_n;
 
-/* --- questions: O(1) unless said
- * ------------------------------------------------------------------------------------------ */
+/* --- questions: O(1) unless said --------------------------------------------------------------- */
 const sw_topology *sw_plan_topology(const sw_plan *p);
 const sw_scan *
 sw_plan_scan(const sw_plan *p); /* what exists and the peaks; use_at is NULL unless OFFLINE */
@@ -70,9 +68,7 @@ uint64_t sw_plan_next_use(sw_plan *p, uint32_t block);
 /** seq of the event at hand. */
 uint64_t sw_plan_now(const sw_plan *p);
 
-/* --- intents
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* --- intents ----------------------------------------------------------------------------------- */
 /** open only: the block lies in the tier when the run begins, at no cost. Weights keep their home
  * (RAM, else NVMe) as well. Fails SW_FIT when it has no room. */
 sw_status sw_plan_place(sw_plan *p, uint32_t block, int tier, sw_error *err);

@@ -2,14 +2,18 @@
  * const.
  *
  * tier      a memory: vram0, ram, nvme0, unified; its bandwidth is one resource shared by all who
- * use it unit      a processor: gpu0, cpu; its arithmetic is one resource (SW_UNIT_RATE = the whole
- * unit for a second) link      bandwidth; a duplex link is two resources and, where both directions
- * share a ceiling, a third resource  anything that flows share by max-min fairness: tiers, links,
- * units, all in one array path      the resources that a flow holds at once, in order; a resource
- * named twice is used twice (a copy that reads and writes DRAM) port      how a unit reaches a
- * tier: path and ceiling to read, path and ceiling to write route     how a copy goes from tier to
- * tier: path, ceiling, setup latency, queue (the copy engine), driver queue     a serial lane: a
- * CUDA stream, a copy engine, an I/O thread, the host thread
+ *           use it
+ * unit      a processor: gpu0, cpu; its arithmetic is one resource (SW_UNIT_RATE = the whole unit
+ *           for a second)
+ * link      bandwidth; a duplex link is two resources and, where both directions share a ceiling, a
+ *           third
+ * resource  anything that flows share by max-min fairness: tiers, links, units, all in one array
+ * path      the resources that a flow holds at once, in order; a resource named twice is used twice
+ *           (a copy that reads and writes DRAM)
+ * port      how a unit reaches a tier: path and ceiling to read, path and ceiling to write
+ * route     how a copy goes from tier to tier: path, ceiling, setup latency, queue (the copy
+ *           engine), driver
+ * queue     a serial lane: a CUDA stream, a copy engine, an I/O thread, the host thread
  *
  * Indices are dense; -1 means none. A topology holds no pointers: it can be copied and scaled. */
 #ifndef SW_TOPOLOGY_H
@@ -43,12 +47,18 @@ typedef enum sw_queue_kind {
 } sw_queue_kind;
 
 /* Classes of kernels: what an efficiency is given for, and what times are broken down by. */
-#define SW_CLASS_LIST(X)                                                                           \
-    X(GENERIC, "generic")                                                                          \
-    X(GEMM, "gemm")                                                                                \
-    X(ATTN_PREFILL, "attention prefill") X(ATTN_DECODE, "attention decode") X(EMBED, "embedding")  \
-        X(ELEMENTWISE, "elementwise") X(ROUTER, "router") X(EXPERT, "expert gemm")                 \
-            X(SAMPLE, "sample")
+/* clang-format off */
+#define SW_CLASS_LIST(X)                 \
+    X(GENERIC, "generic")                \
+    X(GEMM, "gemm")                      \
+    X(ATTN_PREFILL, "attention prefill") \
+    X(ATTN_DECODE, "attention decode")   \
+    X(EMBED, "embedding")                \
+    X(ELEMENTWISE, "elementwise")        \
+    X(ROUTER, "router")                  \
+    X(EXPERT, "expert gemm")             \
+    X(SAMPLE, "sample")
+/* clang-format on */
 typedef enum sw_class {
 #define X(name, text) SW_CLASS_##name,
     SW_CLASS_LIST(X)
@@ -90,7 +100,7 @@ typedef struct sw_unit {
     double core_Bps; /* CPU: what one core can stream (a copying thread) */
     sw_efficiency eff[SW_CLASS_COUNT];
     int16_t res;   /* its arithmetic */
-    int16_t path; /* the path that is just its arithmetic */
+    int16_t path;  /* the path that is just its arithmetic */
     int16_t tier;  /* local tier */
     int16_t queue; /* compute queue */
 } sw_unit;
@@ -138,12 +148,12 @@ typedef struct sw_topology {
 } sw_topology;
 
 /** Builds the machine that a scenario's `machine:` map describes.
- *    machine: {gpu: NAME|map, gpus: N, cpu: NAME|map, ram: BYTES, link: NAME|map, nvme: NAME|map,
- * io: {…}} machine: {soc: NAME|map, memory: BYTES, nvme: …}             unified memory machine:
- * NAME                                                a whole machine in models/devices A part is a
- * file models/devices/NAME.yaml, or a map; a map with `use: NAME` starts from the file and
- * overrides what it names. docs/scenario.md has every key. Fails SW_INPUT at the key's place in the
- * scenario or the device file. */
+ *    machine: {gpu: NAME|map, gpus: N, cpu: NAME|map, ram: BYTES, link: NAME|map, nvme: NAME|map}
+ *    machine: {soc: NAME|map, memory: BYTES, nvme: …}     unified memory
+ *    machine: NAME                                        a whole machine in models/devices
+ *  A part is a file models/devices/NAME.yaml, or a map; a map with `use: NAME` starts from the file
+ *  and overrides what it names. docs/machines.md has every key.
+ *  Fails SW_INPUT at the key's place in the scenario or the device file. */
 sw_status sw_topology_open(const sw_node *machine, const char *dir, const char *data_dir,
                            sw_topology *out, sw_error *err);
 

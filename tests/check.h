@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#define CHECK(cond) CU_ASSERT_TRUE(cond)
+#define CHECK(cond)     CU_ASSERT_TRUE(cond)
 #define CHECK_STR(a, b) CU_ASSERT_STRING_EQUAL(a, b)
 #define CHECK_INT(a, b) CU_ASSERT_EQUAL(a, b)
 /** |a - b| <= tol * |b|, and says both when it fails. */

@@ -8,21 +8,21 @@
 #include <stdio.h>
 
 typedef enum sw_param_type {
-    SW_PARAM_INT,     /* int64_t */
-    SW_PARAM_NUM,     /* double, no unit */
-    SW_PARAM_BOOL,    /* bool */
-    SW_PARAM_STRING,  /* char[64] inside the context */
-    SW_PARAM_CHOICE,  /* int: index into `choices` */
-    SW_PARAM_BYTES,   /* uint64_t */
-    SW_PARAM_RATE,    /* double, bytes/s */
-    SW_PARAM_SECONDS  /* double, s */
+    SW_PARAM_INT,    /* int64_t */
+    SW_PARAM_NUM,    /* double, no unit */
+    SW_PARAM_BOOL,   /* bool */
+    SW_PARAM_STRING, /* char[64] inside the context */
+    SW_PARAM_CHOICE, /* int: index into `choices` */
+    SW_PARAM_BYTES,  /* uint64_t */
+    SW_PARAM_RATE,   /* double, bytes/s */
+    SW_PARAM_SECONDS /* double, s */
 } sw_param_type;
 
 typedef struct sw_param {
     const char *name;
     sw_param_type type;
-    const char *def;     /* default, as it would be written in YAML */
-    double min, max;     /* INT, NUM, BYTES, RATE, SECONDS; both inclusive; min==max means unchecked */
+    const char *def; /* default, as it would be written in YAML */
+    double min, max; /* INT, NUM, BYTES, RATE, SECONDS; both inclusive; min==max means unchecked */
     const char *choices; /* CHOICE: "auto|first|last" */
     size_t offset;       /* offsetof(ctx, field) */
     const char *help;    /* one sentence, with the unit where there is one */

@@ -8,14 +8,14 @@
 #include "sim/base/error.h"
 
 typedef enum sw_dim {
-    SW_DIM_NONE,      /* a pure number: "0.8", "12" */
-    SW_DIM_BYTES,     /* "24 GiB", "512 MB", "64 B" (whole bytes only) */
-    SW_DIM_RATE,      /* "25 GB/s" -> bytes per second */
-    SW_DIM_SECONDS,   /* "80 us", "1.5 ms", "2 s", "151 ns" */
-    SW_DIM_FLOPS,     /* "82.6 TFLOP/s" (also "TOP/s") -> operations per second */
-    SW_DIM_IOPS,      /* "700 kIOPS" -> operations per second */
-    SW_DIM_WATTS,     /* "450 W" */
-    SW_DIM_USD        /* "1599 USD" */
+    SW_DIM_NONE,    /* a pure number: "0.8", "12" */
+    SW_DIM_BYTES,   /* "24 GiB", "512 MB", "64 B" (whole bytes only) */
+    SW_DIM_RATE,    /* "25 GB/s" -> bytes per second */
+    SW_DIM_SECONDS, /* "80 us", "1.5 ms", "2 s", "151 ns" */
+    SW_DIM_FLOPS,   /* "82.6 TFLOP/s" (also "TOP/s") -> operations per second */
+    SW_DIM_IOPS,    /* "700 kIOPS" -> operations per second */
+    SW_DIM_WATTS,   /* "450 W" */
+    SW_DIM_USD      /* "1599 USD" */
 } sw_dim;
 
 /** Parses `text` as a finite quantity of dimension `dim`.
@@ -29,10 +29,10 @@ sw_status sw_bytes_parse(const char *text, uint64_t *out, sw_error *err);
 
 /** Formats for people, three or four significant digits: "39.6 GiB", "25.2 GB/s", "1.25 ms",
  *  "82.6 TFLOP/s". Writes at most n bytes with the NUL; returns buf. */
-char *sw_format_bytes(char *buf, size_t n, double bytes);     /* binary: KiB, MiB, GiB */
+char *sw_format_bytes(char *buf, size_t n, double bytes);      /* binary: KiB, MiB, GiB */
 char *sw_format_rate(char *buf, size_t n, double bytes_per_s); /* decimal: GB/s */
 char *sw_format_seconds(char *buf, size_t n, double s);
 char *sw_format_flops(char *buf, size_t n, double flops);
-char *sw_format_count(char *buf, size_t n, double count);      /* "12.3 M" */
+char *sw_format_count(char *buf, size_t n, double count); /* "12.3 M" */
 
 #endif

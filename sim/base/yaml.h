@@ -15,13 +15,13 @@ typedef enum sw_node_kind { SW_NODE_SCALAR, SW_NODE_LIST, SW_NODE_MAP } sw_node_
 
 typedef struct sw_node {
     sw_node_kind kind;
-    bool quoted;       /* scalar written with quotes: never read as null, bool or number */
-    sw_mark mark;      /* where the value starts */
-    const char *text;  /* scalar only, NUL-terminated, no NUL inside */
-    size_t n;          /* list: items; map: pairs */
-    struct sw_node **items;      /* list items, or map values */
-    const char **keys;           /* map keys */
-    sw_mark *key_marks;          /* where each key stands */
+    bool quoted;            /* scalar written with quotes: never read as null, bool or number */
+    sw_mark mark;           /* where the value starts */
+    const char *text;       /* scalar only, NUL-terminated, no NUL inside */
+    size_t n;               /* list: items; map: pairs */
+    struct sw_node **items; /* list items, or map values */
+    const char **keys;      /* map keys */
+    sw_mark *key_marks;     /* where each key stands */
 } sw_node;
 
 typedef struct sw_yaml sw_yaml;
