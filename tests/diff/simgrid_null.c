@@ -231,11 +231,7 @@ static void with_contention_simgrid_and_the_fluid_agree(void) {
             end = fmax(end, s->done[i].end_s), alone = fmax(alone, p->done[i].end_s);
         }
         contended += end > alone * 1.001;
-        CHECK(
-            end >=
-            alone *
-                (1 -
-                 1e-9)); /* on these fixed plans contention only ever lengthened; the general law has exceptions */
+        CHECK(end >= alone * (1 - 1e-7)); /* a fixed plan: every op starts no earlier */
     }
     CHECK(contended >= 10); /* the plans do contend */
     printf("(worst %.1e, %d of 20 contended) ", worst, (int)contended);
