@@ -1,0 +1,241 @@
+/* Question: what does an op cost on null and on simgrid, and how much of it is ours?
+ *
+ * null's ops are held against a plain loop of the same maxima; simgrid's against a bare SimGrid loop in the same run that does the
+ * same activities (sleeps and transfers) with as many actors, and nothing else: no dependencies, no completions. The whole replay
+ * (generator, policy, plan, ledger, account, bound) is timed on null. With --check the ratios are held against limits below
+ * what a quiet machine shows. */
+#include "child.h"
+#include "sim/replay.h"
+#include "sim/topology_build.h"
+#include <math.h>
+#include <time.h>
+#ifdef HAVE_SIMGRID
+#include "backends/platform.h"
+#include <simgrid/actor.h>
+#include <simgrid/engine.h>
+#include <simgrid/host.h>
+#include <simgrid/link.h>
+extern const sw_backend_ops sw_backend_simgrid;
+#endif
+
+extern const sw_backend_ops sw_backend_null;
+extern const sw_source_ops sw_source_synthetic;
+extern const sw_alloc_ops sw_alloc_best_fit;
+extern const sw_policy_ops sw_policy_resident, sw_policy_demand;
+
+enum { CHUNK = 512, WINDOW = 8 };
+
+static double now_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static sw_topology machine(void) {
+    sw_topology t;
+    sw_topology_simple(&t, 1e12, 1ull << 36, 25e9, 60e9, 1ull << 37, 6e9, 1e14, 1e12);
+    return t;
+}
+
+/* Op i: copies up and down and kernels on both units, in turn; half of them with a set-up time. */
+static void make(const sw_topology *t, sw_op *op, uint64_t id, uint64_t *after) {
+    int vram = sw_topology_tier(t, SW_TIER_VRAM), ram = sw_topology_tier(t, SW_TIER_RAM);
+    const sw_route *r = &t->routes[id & 1 ? t->route_of[ram][vram][0] : t->route_of[vram][ram][0]];
+    int u = id & 1 ? 0 : 1;
+    *op = (sw_op){.id = id, .unit = -1, .name = "op", .fixed_s = id & 2 ? 2e-6 : 0};
+    if (id % 4 < 2) {
+        op->queue = (uint16_t)r->queue;
+        op->flows[op->n_flows++] = (sw_flow){r->path, 1e6 + (double)(id % 97) * 1e4, r->cap_Bps};
+    } else {
+        const sw_port *p = &t->ports[u][t->units[u].tier];
+        op->queue = (uint16_t)t->units[u].queue;
+        op->flows[op->n_flows++] =
+            (sw_flow){p->read_path, 1e6 + (double)(id % 89) * 1e4, p->read_Bps};
+    }
+    if (after && id > 4) *after = id - 3, op->after = after, op->n_after = 1;
+}
+
+typedef struct timing {
+    uint64_t n;
+    double s;
+} timing;
+
+static sw_op ops[WINDOW + 1][CHUNK];
+static uint64_t afters[WINDOW + 1][CHUNK];
+static const sw_backend_ops *backend;
+static void *be;
+static sw_topology topo;
+
+static sw_status drive(void *arg, sw_error *err) {
+    timing *t = arg;
+    static sw_done done[CHUNK * (WINDOW + 1)];
+    double t0 = now_s();
+    uint32_t n;
+    for (uint64_t id = 1, chunk = 0; id <= t->n; chunk++) {
+        sw_op *o = ops[chunk % (WINDOW + 1)];
+        uint64_t *a = afters[chunk % (WINDOW + 1)];
+        for (int i = 0; i < CHUNK; i++, id++) make(&topo, &o[i], id, &a[i]);
+        SW_TRY(backend->submit(be, o, CHUNK, err));
+        if (chunk >= WINDOW)
+            SW_TRY(backend->wait(be, (chunk - WINDOW + 1) * CHUNK, done, CHUNK * 2, &n, err));
+    }
+    SW_TRY(backend->wait(be, t->n, done, CHUNK * (WINDOW + 1), &n, err));
+    t->s = now_s() - t0;
+    return SW_OK;
+}
+
+static void run(timing *t, const sw_backend_ops *b) {
+    sw_error err = {0};
+    backend = b;
+    topo = machine();
+    be = calloc(1, b->plugin.ctx_bytes);
+    if (b->open(be, &topo, &err) || b->run(be, drive, t, &err)) {
+        printf("%s\n", err.text);
+        exit(2);
+    }
+    b->close(be);
+    free(be);
+}
+
+/* What null must do at least: make the op, three maxima, one division, one store. */
+static double plain_loop(uint64_t n) {
+    static double end[4096], queue[SW_QUEUES_MAX];
+    double t0 = now_s();
+    topo = machine();
+    for (uint64_t id = 1; id <= n; id++) {
+        sw_op *op = &ops[0][id % CHUNK];
+        make(&topo, op, id, &afters[0][id % CHUNK]);
+        double start = queue[op->queue];
+        for (uint32_t k = 0; k < op->n_after; k++) start = fmax(start, end[op->after[k] & 4095]);
+        end[id & 4095] = queue[op->queue] =
+            start + op->fixed_s + op->flows[0].amount / op->flows[0].cap;
+    }
+    return now_s() - t0;
+}
+
+/* Ops and events a second of a whole replay on null. */
+static void whole_replay(const sw_policy_ops *policy, const char *workload, const char *label) {
+    sw_yaml *w = NULL;
+    sw_error err = {0};
+    static sw_result r;
+    sw_runtime rt = {0};
+    topo = machine();
+    topo.tiers[0].capacity_bytes = policy == &sw_policy_demand ? 3ull << 30 : 1ull << 36;
+    if (sw_yaml_parse(workload, strlen(workload), "workload", &w, &err)) exit(2);
+    sw_replay replay = {.topo = &topo,
+                        .runtime = &rt,
+                        .source = &sw_source_synthetic,
+                        .source_map = sw_yaml_root(w),
+                        .policy = policy,
+                        .alloc = &sw_alloc_best_fit,
+                        .backend = &sw_backend_null};
+    double t0 = now_s();
+    if (sw_replay_run(&replay, &r, &err)) {
+        printf("%s\n", err.text);
+        exit(2);
+    }
+    double s = now_s() - t0;
+    printf("%s,%llu,%.3g,ops/s,\n%s events,%llu,%.3g,events/s,\n", label,
+           (unsigned long long)r.n_ops, (double)r.n_ops / s, label, (unsigned long long)r.n_events,
+           (double)r.n_events / s);
+    sw_yaml_free(w);
+}
+
+#ifdef HAVE_SIMGRID
+static void simgrid_child(void *arg) {
+    run(arg, &sw_backend_simgrid);
+}
+
+static timing *bare;
+static sw_platform platform;
+
+/* An actor that does its queue's activities and nothing else. */
+static void bare_lane(int argc, char **argv) {
+    (void)argc;
+    int q = atoi(argv[1]), last = -1;
+    sg_host_t src = NULL, dst = NULL;
+    double cap = 0;
+    sw_op op;
+    for (uint64_t id = 1; id <= bare->n; id++) {
+        make(&topo, &op, id, NULL);
+        if (op.queue != q) continue;
+        int pair = platform.pair[q][op.flows[0].path];
+        char name[16];
+        if (pair != last) {
+            snprintf(name, sizeof name, "s%d", last = pair);
+            src = sg_host_by_name(name);
+            name[0] = 'd';
+            dst = sg_host_by_name(name);
+            name[0] = 'c';
+            if (cap != op.flows[0].cap)
+                sg_link_set_bandwidth(sg_link_by_name(name), cap = op.flows[0].cap);
+        }
+        if (op.fixed_s > 0) sg_actor_sleep_for(op.fixed_s);
+        sg_host_sendto(src, dst, op.flows[0].amount);
+    }
+}
+
+static void bare_child(void *arg) {
+    bare = arg;
+    topo = machine();
+    sw_error err = {0};
+    sw_platform_plan(&platform, &topo);
+    int argc, fd = sw_platform_file(&platform, &topo, &err);
+    char path[64], **argv = sw_platform_argv(&argc);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    simgrid_init(&argc, argv);
+    simgrid_load_platform(path);
+    double t0 = now_s();
+    for (int q = 1; q < topo.n_queues; q++) {
+        char number[16], *args[] = {"lane", number, NULL};
+        snprintf(number, sizeof number, "%d", q);
+        sg_actor_create("lane", sg_host_by_name("conductor"), bare_lane, 2, args);
+    }
+    simgrid_run();
+    bare->s = now_s() - t0;
+}
+
+/* The median of five pairs, one after the other, so that a machine whose speed drifts does not decide. */
+static double simgrid_over_bare(void) {
+    double ratio[5];
+    timing *a = shared(sizeof *a), *b = shared(sizeof *b);
+    for (int i = 0; i < 5; i++) {
+        a->n = b->n = CHUNK * 120;
+        if (in_child(simgrid_child, a) || in_child(bare_child, b)) exit(2);
+        ratio[i] = b->s / a->s;
+        for (int k = i; k > 0 && ratio[k - 1] > ratio[k]; k--) {
+            double t = ratio[k];
+            ratio[k] = ratio[k - 1], ratio[k - 1] = t;
+        }
+    }
+    printf("simgrid,%llu,%.3g,ops/s,%.2f of a bare SimGrid loop\n", (unsigned long long)a->n,
+           (double)a->n / a->s, ratio[2]);
+    return ratio[2];
+}
+#endif
+
+int main(int argc, char **argv) {
+    bool check = argc == 2 && !strcmp(argv[1], "--check");
+    char host[64] = "?";
+    int bad = 0;
+    gethostname(host, sizeof host - 1);
+    printf("machine %s, %ld processors\nwhat,n,rate,unit,ratio\n", host,
+           sysconf(_SC_NPROCESSORS_ONLN));
+    timing t = {.n = CHUNK * 4000};
+    double plain = plain_loop(t.n);
+    run(&t, &sw_backend_null);
+    printf("null,%llu,%.3g,ops/s,%.2f of a plain loop\n", (unsigned long long)t.n,
+           (double)t.n / t.s, plain / t.s);
+    if (check && plain / t.s < 0.1)
+        bad = printf("bench: null is over 10 times slower than a plain loop\n");
+    whole_replay(&sw_policy_resident, "{blocks: 64, block_bytes: 64 MiB, passes: 10000}",
+                 "replay resident");
+    whole_replay(&sw_policy_demand, "{blocks: 64, block_bytes: 64 MiB, passes: 1500}",
+                 "replay demand");
+#ifdef HAVE_SIMGRID
+    double ratio = simgrid_over_bare();
+    if (check && ratio < 0.55)
+        bad = printf("bench: simgrid keeps %.2f of a bare loop's speed; 0.8 is the aim\n", ratio);
+#endif
+    return bad ? 1 : 0;
+}
