@@ -40,6 +40,41 @@ void sw_bound_queue_init(sw_bound_queue *q, const sw_bound_machine *m) {
     q->far_Bps = m->nvme_Bps;
 }
 
+/* Ops alike count once, times their number: layers repeat. */
+typedef struct alike {
+    double here, there, spared; /* seconds on either side, bytes spared by the far side */
+    double n;
+} alike;
+
+enum { KINDS = 32, LOOK_BACK = 8 };
+
+/* Adds the cheaper side of each kind under every pair of weights. The grid is the inner loop: no calls, no branches. */
+static void price(const sw_bound_queue *q, const double *lambdas, const alike *kinds, int n,
+                  double heap[SW_BOUND_LAMBDAS][SW_BOUND_WEIGHTS]) {
+    double link_s = q->near_Bps > 0 ? 1 / q->near_Bps : 0,
+           disk_s = q->far_Bps > 0 ? 1 / q->far_Bps : 0;
+    double mu_here[SW_BOUND_WEIGHTS], mu_spare[SW_BOUND_WEIGHTS];
+    for (int k = 0; k < SW_BOUND_WEIGHTS; k++) {
+        double mu[3];
+        weights(k, mu);
+        mu_here[k] = mu[0];
+        mu_spare[k] = mu[1] * link_s + mu[2] * disk_s;
+    }
+    for (int i = 0; i < n; i++) {
+        const alike *x = &kinds[i];
+        bool no_here = isinf(x->here), no_there = isinf(x->there);
+        for (int l = 0; l < SW_BOUND_LAMBDAS; l++) {
+            double stay = (1 - lambdas[l]) * (no_here ? 0 : x->here),
+                   save = (1 - lambdas[l]) * x->spared, go = lambdas[l] * (no_there ? 0 : x->there);
+            for (int k = 0; k < SW_BOUND_WEIGHTS; k++) {
+                double here = stay * mu_here[k], there = go - save * mu_spare[k];
+                bool take_here = no_there || (!no_here && here < there);
+                heap[l][k] += x->n * (take_here ? here : there);
+            }
+        }
+    }
+}
+
 void sw_bound_queue_step(sw_bound_queue *q, const sw_bound_item *items, size_t n, double distinct,
                          int phase) {
     const sw_bound_machine *m = q->m;
@@ -50,27 +85,28 @@ void sw_bound_queue_step(sw_bound_queue *q, const sw_bound_item *items, size_t n
     bool gpu = count_units(m->topo, SW_UNIT_GPU) > 0;
     int16_t busiest = -1;
     double lambdas[SW_BOUND_LAMBDAS];
+    alike kinds[KINDS];
+    int n_kinds = 0;
     for (int l = 0; l < SW_BOUND_LAMBDAS; l++) lambdas[l] = lambda_of(l);
     for (size_t i = 0; i < n; i++) {
         /* on a machine without a GPU the CPU's queue is the one */
         double a = gpu ? items[i].gpu_s : items[i].cpu_s, b = gpu ? items[i].cpu_s : INFINITY;
-        double alone = fmin(a, b), e = items[i].spared_bytes;
+        double alone = a < b ? a : b, e = items[i].spared_bytes;
         if (isinf(alone)) continue;
         if (alone > most) most = alone, busiest = items[i].res;
         q->all_bytes += items[i].read_bytes;
-        q->reach_Bps = fmax(q->reach_Bps, m->reach_Bps[items[i].cls]);
-        for (int k = 0; k < SW_BOUND_WEIGHTS; k++) {
-            double mu[3];
-            weights(k, mu);
-            double spare = mu[1] * e * link_s + mu[2] * e * disk_s;
-            for (int l = 0; l < SW_BOUND_LAMBDAS; l++) {
-                double lambda = lambdas[l];
-                double here = isinf(a) ? INFINITY : (1 - lambda) * mu[0] * a;
-                double there = isinf(b) ? INFINITY : lambda * b - (1 - lambda) * spare;
-                heap[l][k] += fmin(here, there);
-            }
+        if (m->reach_Bps[items[i].cls] > q->reach_Bps) q->reach_Bps = m->reach_Bps[items[i].cls];
+        int at = n_kinds - 1, stop = n_kinds > LOOK_BACK ? n_kinds - LOOK_BACK : 0;
+        while (at >= stop && (kinds[at].here != a || kinds[at].there != b || kinds[at].spared != e))
+            at--;
+        if (at >= stop) {
+            kinds[at].n++;
+            continue;
         }
+        if (n_kinds == KINDS) price(q, lambdas, kinds, n_kinds, heap), n_kinds = 0;
+        kinds[n_kinds++] = (alike){a, b, e, 1};
     }
+    price(q, lambdas, kinds, n_kinds, heap);
     for (int l = 0; l < SW_BOUND_LAMBDAS; l++) {
         double lambda = lambdas[l], best = 0;
         int16_t limit = busiest;
