@@ -1,5 +1,6 @@
 /* Claims with their figures and verdicts: for people, as Markdown, as JSON (see claims.h). */
 #include "cli/claims.h"
+#include "cli/out.h"
 #include <math.h>
 #include <string.h>
 
@@ -141,15 +142,5 @@ sw_status sw_claims_json(const sw_claim_answer *a, size_t n, const char *path, s
     json_object_set_new(o, "schema", json_integer(SW_JSON_SCHEMA));
     for (size_t i = 0; i < n; i++) json_array_append_new(list, object(&a[i]));
     json_object_set_new(o, "claims", list);
-    char *text = sw_json_text(o);
-    json_decref(o);
-    if (!text) return sw_fail(err, SW_MEMORY, "out of memory");
-    sw_writer *w;
-    sw_status st = sw_writer_open(path, &w, err);
-    if (!st) {
-        sw_writer_put(w, text, strlen(text));
-        st = sw_writer_commit(w, err);
-    }
-    free(text);
-    return st;
+    return sw_write_json(o, path, err);
 }

@@ -125,8 +125,9 @@ const sw_command sw_cmd_compare = {
         "A policy that does not fit is a row that says what is missing. Exits 4 when none fits. "
         "--chrome-trace, --op-log and --decision-log write one file a policy, its name before the "
         "first dot.",
-    .example = "  spillway compare scenarios/first.yaml --policy resident,prefetch,split\n"
-               "  spillway compare first --policy prefetch:depth=1,prefetch:depth=4\n",
+    .example =
+        "  spillway compare scenarios/llama3-70b-q4-rtx4090.yaml --policy resident,prefetch,split\n"
+        "  spillway compare llama3-70b-q4-rtx4090 --policy prefetch:depth=1,prefetch:depth=4\n",
     .opts = opts,
     .n_opts = sizeof opts / sizeof *opts,
     .min_args = 1,

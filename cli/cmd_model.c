@@ -1,6 +1,6 @@
 /* spillway model: what a model weighs, layer by layer and format by format. */
 #include "cli/args.h"
-#include "sim/base/stream.h"
+#include "cli/out.h"
 #include "sim/report/model_text.h"
 #include "sim/scenario.h"
 #include <string.h>
@@ -53,35 +53,29 @@ static sw_status load(const char *word, const model_opts *o, sw_model **out, sw_
     return st;
 }
 
-static sw_status write_json(const sw_model *m, const char *path, sw_error *err) {
-    json_t *o = sw_model_json(m);
-    char *text = sw_json_text(o);
-    json_decref(o);
-    if (!text) return sw_fail(err, SW_MEMORY, "out of memory");
-    sw_writer *w;
-    sw_status st = sw_writer_open(path, &w, err);
-    if (!st) {
-        sw_writer_put(w, text, strlen(text));
-        st = sw_writer_commit(w, err);
-    }
-    free(text);
+static sw_status show(const char *word, const model_opts *o, sw_error *err) {
+    sw_model *m;
+    SW_TRY(load(word, o, &m, err));
+    sw_style s = sw_style_for(stdout, o->plain);
+    bool silent = o->quiet || (o->json && !strcmp(o->json, "-"));
+    sw_status st = silent ? SW_OK : sw_model_text(m, &s, stdout, err);
+    fflush(stdout);
+    if (!st && o->json) st = sw_write_json(sw_model_json(m), o->json, err);
+    sw_model_free(m);
     return st;
+}
+
+sw_status sw_model_show(const char *file, const char *json, bool quiet, bool plain, sw_error *err) {
+    model_opts o = {.json = json, .quiet = quiet, .plain = plain};
+    return show(file, &o, err);
 }
 
 static sw_status run(const sw_command *cmd, int argc, char **argv, sw_error *err) {
     model_opts o = {0};
-    sw_model *m;
     int n;
     SW_TRY(sw_args_read(cmd, argc, argv, &o, &n, err));
     SW_TRY(sw_output_ok("json", o.json, err));
-    SW_TRY(load(argv[1], &o, &m, err));
-    sw_style s = sw_style_for(stdout, o.plain);
-    bool silent = o.quiet || (o.json && !strcmp(o.json, "-"));
-    sw_status st = silent ? SW_OK : sw_model_text(m, &s, stdout, err);
-    fflush(stdout);
-    if (!st && o.json) st = write_json(m, o.json, err);
-    sw_model_free(m);
-    return st;
+    return show(argv[1], &o, err);
 }
 
 const sw_command sw_cmd_model = {

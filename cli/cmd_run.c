@@ -64,8 +64,9 @@ const sw_command sw_cmd_run = {
     .doc = "SCENARIO is a file, or the name of one in spillway list scenarios. Exits 4 when it "
            "does not "
            "fit.",
-    .example = "  spillway run scenarios/first.yaml --set workload.batch=8\n"
-               "  spillway run first --policy prefetch:depth=2 --chrome-trace t.json.gz\n",
+    .example =
+        "  spillway run scenarios/llama3-70b-q4-rtx4090.yaml --set workload.batch=8\n"
+        "  spillway run llama3-70b-q4-rtx4090 --policy prefetch:depth=2 --chrome-trace t.json.gz\n",
     .opts = opts,
     .n_opts = sizeof opts / sizeof *opts,
     .min_args = 1,

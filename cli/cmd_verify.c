@@ -58,7 +58,8 @@ const sw_command sw_cmd_verify = {
     .summary = "judge an op log: queue order, dependencies, hazards, capacity, contents",
     .usage = "OPLOG [options]",
     .doc = "The verifier shares no code with what made the run. Exits 1 when a rule is violated.",
-    .example = "  spillway run first --op-log ops.txt.gz\n  spillway verify ops.txt.gz\n",
+    .example =
+        "  spillway run llama3-70b-q4-rtx4090 --op-log ops.txt.gz\n  spillway verify ops.txt.gz\n",
     .opts = opts,
     .n_opts = sizeof opts / sizeof *opts,
     .min_args = 1,

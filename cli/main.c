@@ -7,11 +7,11 @@
 #include <string.h>
 
 extern const sw_command sw_cmd_run, sw_cmd_compare, sw_cmd_list, sw_cmd_help, sw_cmd_verify,
-    sw_cmd_claims, sw_cmd_model;
+    sw_cmd_claims, sw_cmd_model, sw_cmd_trace;
 
-const sw_command *const sw_commands[] = {
-    &sw_cmd_run,    &sw_cmd_compare, &sw_cmd_model, &sw_cmd_list,
-    &sw_cmd_claims, &sw_cmd_verify,  &sw_cmd_help,  NULL};
+const sw_command *const sw_commands[] = {&sw_cmd_run,    &sw_cmd_compare, &sw_cmd_model,
+                                         &sw_cmd_trace,  &sw_cmd_list,    &sw_cmd_claims,
+                                         &sw_cmd_verify, &sw_cmd_help,    NULL};
 
 const sw_command *sw_command_find(const char *name) {
     for (size_t i = 0; sw_commands[i]; i++)
@@ -38,7 +38,7 @@ static void overview(FILE *out) {
     sw_heading(&s, out, "Exit codes");
     fputs("  0 ok   1 the run failed   2 bad input   3 outside tolerance   4 does not fit\n", out);
     sw_heading(&s, out, "Example");
-    fputs("  spillway list scenarios\n  spillway run scenarios/first.yaml\n"
+    fputs("  spillway list scenarios\n  spillway run scenarios/llama3-70b-q4-rtx4090.yaml\n"
           "  spillway COMMAND --help\n",
           out);
 }

@@ -44,12 +44,12 @@ static const char *base_name(const char *path) {
 
 void sw_report_subject(const sw_report *r, char *buf, size_t n) {
     const sw_scenario *s = r->scenario;
-    if (s->model && s->model->quant[0])
+    if (s->trace_path[0])
+        snprintf(buf, n, "%s", base_name(s->trace_path));
+    else if (s->model && s->model->quant[0])
         snprintf(buf, n, "%s %s", s->model->name, s->model->quant);
     else if (s->model)
         snprintf(buf, n, "%s", s->model->name);
-    else if (s->trace_path[0])
-        snprintf(buf, n, "%s", base_name(s->trace_path));
     else
         snprintf(buf, n, "%s trace", s->source->name);
 }

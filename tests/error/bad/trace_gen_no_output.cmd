@@ -1,0 +1,1 @@
+spillway trace gen fit_resident.yaml

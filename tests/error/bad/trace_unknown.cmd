@@ -1,0 +1,1 @@
+spillway trace inf x.swt

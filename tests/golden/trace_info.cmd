@@ -1,0 +1,1 @@
+spillway trace info chat.yaml
