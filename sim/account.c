@@ -88,7 +88,7 @@ sw_status sw_account_op(sw_account *a, const sw_op *op, const sw_done *done,
                        (unsigned long long)op->id, op->name ? op->name : "");
     while (a->step_at < a->steps.n && a->steps.v[a->step_at].step < op->step) finish_step(a);
     const sw_path_rec *pred = floor;
-    take_later(&pred, &a->queue_last[op->queue]);
+    take_later(&pred, record(a, a->queue_last[op->queue], floor));
     take_later(&pred, record(a, op->issued_by, floor));
     for (uint32_t i = 0; i < op->n_after; i++) take_later(&pred, record(a, op->after[i], floor));
 
@@ -106,8 +106,8 @@ sw_status sw_account_op(sw_account *a, const sw_op *op, const sw_done *done,
         rec->decode[op->cat_fixed] += fixed;
         rec->decode[op->cat] += took - fixed;
     }
-    a->queue_last[op->queue] = *rec;
-    if (rec->end_s > a->best.end_s) a->best = *rec;
+    a->queue_last[op->queue] = op->id;
+    if (rec->end_s > a->best_end_s) a->best_end_s = rec->end_s, a->best_id = op->id;
 
     sw_result *r = a->out;
     r->queue_busy_s[op->queue] += took;
@@ -135,8 +135,13 @@ static double percentile(const sw_account *a, double q) {
     return l->max_s;
 }
 
+void sw_account_settle(sw_account *a) {
+    if (a->best_end_s > a->best.end_s) a->best = a->ring[a->best_id & a->mask];
+}
+
 void sw_account_finish(sw_account *a) {
     sw_result *r = a->out;
+    sw_account_settle(a);
     while (a->step_at < a->steps.n) finish_step(a);
     r->makespan_s = a->best.end_s;
     r->n_ops = a->n_ops;

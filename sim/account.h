@@ -30,8 +30,11 @@ typedef struct sw_account {
     const sw_topology *topo;
     sw_path_rec *ring; /* by id & mask */
     uint64_t mask, newest;
-    sw_path_rec queue_last[SW_QUEUES_MAX];
-    sw_path_rec best;          /* latest end so far */
+    uint64_t
+        queue_last[SW_QUEUES_MAX]; /* ids; one that has left the ring is no later than the floor */
+    uint64_t best_id;              /* the op that ended last so far, and its end */
+    double best_end_s;
+    sw_path_rec best;          /* its record, as of the last sw_account_settle */
     SW_VEC(sw_step_rec) steps; /* planned, not yet finished */
     size_t step_at;
     double step_end_s, prev_step_end_s;
@@ -47,6 +50,8 @@ sw_status sw_account_step(sw_account *a, const sw_event *step, sw_error *err);
 /** floor: the latest end waited for when the op's chunk was submitted, with its path. */
 sw_status sw_account_op(sw_account *a, const sw_op *op, const sw_done *done,
                         const sw_path_rec *floor, sw_error *err);
+/** After each chunk: keeps the record of the latest end, before the ring passes over it. */
+void sw_account_settle(sw_account *a);
 void sw_account_finish(sw_account *a);
 void sw_account_close(sw_account *a);
 

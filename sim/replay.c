@@ -50,6 +50,7 @@ static sw_status retire(loop *l, sw_error *err) {
         if (l->r->policy->on_done && (l->r->policy->plugin.flags & SW_POLICY_REACTIVE))
             l->r->policy->on_done(l->plan->policy_ctx, l->plan, &l->done[i]);
     }
+    sw_account_settle(&l->account);
     l->plan->ledger.floor = c->last_id;
     sw_chunk_reset(c);
     l->n_flight--;
