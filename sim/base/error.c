@@ -1,13 +1,33 @@
 /* Errors: one status, one line of text (see error.h). */
 #include "sim/base/error.h"
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+/* Bytes of the UTF-8 character at s that may be shown; 0 for a control character (C0, DEL, C1: a
+ * terminal would obey) and for a byte that starts none, such as a character cut in two. */
+static size_t shown(const unsigned char *s) {
+    if (*s < 0x80) return *s >= 0x20 && *s != 0x7f;
+    size_t n = *s >= 0xf0 ? 4 : *s >= 0xe0 ? 3 : 2;
+    uint32_t c = *s & (0x7fu >> n);
+    if (*s < 0xc2 || *s > 0xf4) return 0;
+    for (size_t i = 1; i < n; i++) {
+        if ((s[i] & 0xc0) != 0x80) return 0;
+        c = c << 6 | (s[i] & 0x3f);
+    }
+    bool overlong = (n == 3 && c < 0x800) || (n == 4 && c < 0x10000);
+    return overlong || c < 0xa0 || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0 : n;
+}
+
+/* One line of valid UTF-8, whatever the input held. */
 static void put(sw_error *err, size_t at, const char *fmt, va_list ap) {
     vsnprintf(err->text + at, sizeof err->text - at, fmt, ap);
-    for (char *c = err->text; *c; c++) /* one line, whatever the input held */
-        if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
+    for (char *c = err->text; *c;) {
+        size_t n = shown((const unsigned char *)c);
+        if (!n) *c = '?';
+        c += n ? n : 1;
+    }
 }
 
 sw_status sw_fail(sw_error *err, sw_status status, const char *fmt, ...) {

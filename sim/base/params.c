@@ -37,6 +37,12 @@ static sw_status in_range(const sw_param *p, double x, sw_mark at, const char *t
     return SW_OK;
 }
 
+/* A quantity as it was written, also in a figure {value, …}. */
+static const char *shown(const sw_node *node) {
+    const sw_node *value = node->kind == SW_NODE_MAP ? sw_node_get(node, "value") : node;
+    return value && value->text ? value->text : "";
+}
+
 static sw_status set(const sw_param *p, const sw_node *node, char *at, sw_error *err) {
     const char *text;
     switch (p->type) {
@@ -70,7 +76,7 @@ static sw_status set(const sw_param *p, const sw_node *node, char *at, sw_error 
     case SW_PARAM_BYTES: {
         uint64_t b;
         SW_TRY(sw_node_bytes(node, p->name, &b, err));
-        SW_TRY(in_range(p, (double)b, node->mark, node->text ? node->text : "", err));
+        SW_TRY(in_range(p, (double)b, node->mark, shown(node), err));
         *(uint64_t *)at = b;
         return SW_OK;
     }
@@ -78,7 +84,7 @@ static sw_status set(const sw_param *p, const sw_node *node, char *at, sw_error 
     case SW_PARAM_SECONDS: {
         double x;
         SW_TRY(sw_node_quantity(node, p->name, dim_of(p->type), true, &x, err));
-        SW_TRY(in_range(p, x, node->mark, node->text ? node->text : "", err));
+        SW_TRY(in_range(p, x, node->mark, shown(node), err));
         *(double *)at = x;
         return SW_OK;
     }
@@ -91,6 +97,7 @@ sw_status sw_params_read(const sw_param *table, size_t n, const sw_node *map, co
     for (size_t i = 0; i < n; i++) {
         sw_node def = {
             .kind = SW_NODE_SCALAR, .text = table[i].def, .mark = {"built-in default", 0, 0}};
+        def.quoted = !*table[i].def; /* an empty text is a default too */
         SW_TRY(set(&table[i], &def, (char *)ctx + table[i].offset, err));
     }
     if (!map) return SW_OK;

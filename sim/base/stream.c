@@ -58,18 +58,22 @@ sw_status sw_reader_open(const char *path, sw_reader **out, sw_error *err) {
 
 static sw_status broken(sw_reader *r, sw_error *err) {
     int code;
-    const char *why = gzerror(r->gz, &code);
+    const char *why = gzerror(r->gz, &code), *colon = strstr(why, ": "); /* behind its "<fd:3>: " */
+    if (colon) why = colon + 2;
+    if (code == Z_ERRNO) return sw_fail(err, SW_INPUT, "%s: cannot read: %s", r->path, why);
     return sw_fail(err, SW_INPUT, "%s: corrupt or truncated gzip near byte %lld: %s", r->path,
                    (long long)gzoffset(r->gz), code == Z_BUF_ERROR ? "unexpected end" : why);
+}
+
+static sw_status too_long(const sw_reader *r, int line, sw_error *err) {
+    return sw_fail_at(err, SW_INPUT, (sw_mark){r->path, line, 0}, NULL, "a line over 16 MiB");
 }
 
 /* Reads more behind what is buffered; r->eof when nothing came. */
 static sw_status fill(sw_reader *r, sw_error *err) {
     if (r->at) memmove(r->buf, r->buf + r->at, r->end - r->at), r->end -= r->at, r->at = 0;
+    if (r->end > MAX_LINE + 1) return too_long(r, r->line + 1, err); /* 1: a '\r' before the '\n' */
     if (r->end == r->cap) {
-        if (r->cap >= MAX_LINE)
-            return sw_fail_at(err, SW_INPUT, (sw_mark){r->path, r->line + 1, 0}, NULL,
-                              "a line over 16 MiB");
         char *buf = realloc(r->buf, r->cap * 2 + 1);
         if (!buf) return sw_fail(err, SW_MEMORY, "out of memory");
         r->buf = buf;
@@ -99,6 +103,7 @@ sw_status sw_reader_line(sw_reader *r, char **line, size_t *bytes, sw_error *err
             if (n && start[n - 1] == '\r') n--;
             start[n] = 0;
             r->line++;
+            if (n > MAX_LINE) return too_long(r, r->line, err);
             if (memchr(start, 0, n))
                 return sw_fail_at(err, SW_INPUT, sw_reader_mark(r), NULL,
                                   "a NUL byte: this is no text");
@@ -149,7 +154,7 @@ void sw_reader_close(sw_reader *r) {
  */
 
 struct sw_writer {
-    char *path, *temp; /* temp NULL: standard output */
+    char *path, *temp; /* temp NULL: written in place (standard output, a device) */
     FILE *file;
     gzFile gz;
     bool failed;
@@ -162,23 +167,39 @@ static void free_writer(sw_writer *w) {
     free(w);
 }
 
+/* A descriptor to write to: standard output, a device or pipe as it is, or a temporary file beside
+ * the target; -1 and errno on failure. */
+static int open_target(sw_writer *w) {
+    if (!strcmp(w->path, "-")) return fcntl(1, F_DUPFD_CLOEXEC, 3);
+    struct stat st;
+    if (!stat(w->path, &st)) {
+        if (S_ISDIR(st.st_mode)) return errno = EISDIR, -1;
+        if (!S_ISREG(st.st_mode)) return open(w->path, O_WRONLY | O_CLOEXEC);
+        char *real = realpath(w->path, NULL); /* a link stays one */
+        if (!real) return -1;
+        free(w->path);
+        w->path = real;
+    }
+    size_t n = strlen(w->path) + 16;
+    w->temp = malloc(n);
+    if (!w->temp) return -1;
+    snprintf(w->temp, n, "%s.XXXXXX.tmp", w->path);
+    int fd = mkostemps(w->temp, 4, O_CLOEXEC);
+    mode_t mask = umask(0);
+    umask(mask);
+    if (fd >= 0) (void)!fchmod(fd, 0666 & ~mask);
+    return fd;
+}
+
 sw_status sw_writer_open(const char *path, sw_writer **out, sw_error *err) {
     sw_writer *w = sw_zalloc(1, sizeof *w);
-    if (!w) return sw_fail(err, SW_MEMORY, "out of memory");
+    if (!w || !(w->path = sw_strdup(path))) {
+        free(w);
+        return sw_fail(err, SW_MEMORY, "out of memory");
+    }
     size_t n = strlen(path);
     bool gz = n > 3 && !strcmp(path + n - 3, ".gz");
-    int fd;
-    w->path = sw_strdup(path);
-    if (!strcmp(path, "-"))
-        fd = dup(1);
-    else {
-        w->temp = malloc(n + 16);
-        if (w->temp) snprintf(w->temp, n + 16, "%s.XXXXXX.tmp", path);
-        fd = w->temp ? mkostemps(w->temp, 4, O_CLOEXEC) : -1;
-        mode_t mask = umask(0);
-        umask(mask);
-        if (fd >= 0) (void)!fchmod(fd, 0666 & ~mask);
-    }
+    int fd = open_target(w);
     if (fd >= 0 && gz)
         w->gz = gzdopen(fd, "wb6");
     else if (fd >= 0)
@@ -186,6 +207,7 @@ sw_status sw_writer_open(const char *path, sw_writer **out, sw_error *err) {
     if (!w->gz && !w->file) {
         sw_status st = sw_fail(err, SW_IO, "%s: cannot write: %s", path, strerror(errno));
         if (fd >= 0) close(fd);
+        if (fd >= 0 && w->temp) unlink(w->temp);
         free_writer(w);
         return st;
     }
@@ -216,7 +238,10 @@ void sw_writer_printf(sw_writer *w, const char *fmt, ...) {
     va_start(ap, fmt);
     int n = vsnprintf(small, sizeof small, fmt, ap);
     va_end(ap);
-    if (n < 0) return;
+    if (n < 0) {
+        failed(w);
+        return;
+    }
     if ((size_t)n >= sizeof small) {
         text = malloc((size_t)n + 1);
         if (!text) {

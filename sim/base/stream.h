@@ -2,7 +2,7 @@
  * The only file that includes <zlib.h> is stream.c.
  *
  * A writer writes to a temporary file beside the target and renames it on sw_writer_commit; without
- * commit nothing appears under the target's name. "-" is standard output (no rename). */
+ * commit nothing appears under the target's name. "-" is standard output; it, pipes and devices are written as they are. */
 #ifndef SW_BASE_STREAM_H
 #define SW_BASE_STREAM_H
 

@@ -155,7 +155,7 @@ static char *format(char *buf, size_t n, double x, double base, const char *cons
     const char *fmt = fabs(x) >= 99.95 || x == floor(x) ? "%.0f %s"
                       : fabs(x) >= 9.995                ? "%.1f %s"
                                                         : "%.2f %s";
-    if (i == 0 && x != floor(x)) fmt = "%.3g %s";
+    if (i == 0 && x != floor(x) && fabs(x) < 99.95) fmt = "%.3g %s";
     snprintf(buf, n, fmt, x, names[i]);
     return buf;
 }

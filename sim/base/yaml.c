@@ -1,14 +1,19 @@
 /* YAML as a tree (see yaml.h), built from libyaml's events. The document is an arena: nodes and
  * strings die together. An alias shares the node of its anchor; what it stands for is counted, so
  * that a bomb of aliases stops at the limit. */
-#include "sim/base/yaml.h"
 #include "sim/base/vec.h"
+#include "sim/base/yaml_parts.h"
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <yaml.h>
 
-enum { MAX_DEPTH = 64, MAX_NODES = 1000000, MAX_BYTES = 64 << 20, MAX_SCALAR = 1 << 20 };
+enum {
+    MAX_NODES = 1000000,
+    MAX_ANCHORS = 1000, /* each alias looks through them */
+    MAX_BYTES = 64 << 20,
+    MAX_SCALAR = 1 << 20
+};
 
 typedef struct block {
     struct block *next;
@@ -20,23 +25,20 @@ typedef struct anchor {
     const char *name;
     sw_node *node; /* NULL while it is being read */
     size_t nodes;
+    int height; /* levels below it */
 } anchor;
-
-struct sw_yaml {
-    sw_node *root;
-    block *blocks;
-};
 
 typedef struct builder {
     sw_yaml *doc;
     yaml_parser_t parser;
     const char *name;
     size_t nodes;
+    int deepest; /* level reached in the node being read, aliases expanded */
     SW_VEC(anchor) anchors;
     sw_error *err;
 } builder;
 
-static void *take(sw_yaml *doc, size_t bytes) {
+void *sw_yaml_take(sw_yaml *doc, size_t bytes) {
     bytes = (bytes + 15) & ~(size_t)15;
     if (!doc->blocks || doc->blocks->used + bytes > doc->blocks->cap) {
         size_t cap = bytes > 8192 ? bytes : 8192;
@@ -50,8 +52,8 @@ static void *take(sw_yaml *doc, size_t bytes) {
     return p;
 }
 
-static const char *keep(sw_yaml *doc, const char *text, size_t n) {
-    char *p = take(doc, n + 1);
+const char *sw_yaml_keep(sw_yaml *doc, const char *text, size_t n) {
+    char *p = sw_yaml_take(doc, n + 1);
     if (!p) return NULL;
     memcpy(p, text, n);
     p[n] = 0;
@@ -84,7 +86,7 @@ static sw_status node_of(builder *b, yaml_event_t *ev, int depth, sw_node **out)
 
 static sw_status new_node(builder *b, yaml_mark_t m, sw_node_kind kind, sw_node **out) {
     if (++b->nodes > MAX_NODES) return fail(b, m, "more than 1,000,000 nodes");
-    sw_node *n = take(b->doc, sizeof *n);
+    sw_node *n = sw_yaml_take(b->doc, sizeof *n);
     if (!n) return sw_fail(b->err, SW_MEMORY, "out of memory");
     *n = (sw_node){.kind = kind, .mark = mark_of(b, m)};
     *out = n;
@@ -98,11 +100,11 @@ static sw_status scalar(builder *b, const yaml_event_t *ev, sw_node **out) {
     if (memchr(text, 0, n)) return fail(b, ev->start_mark, "a NUL byte inside a scalar");
     SW_TRY(new_node(b, ev->start_mark, SW_NODE_SCALAR, out));
     (*out)->quoted = ev->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
-    (*out)->text = keep(b->doc, text, n);
+    (*out)->text = sw_yaml_keep(b->doc, text, n);
     return (*out)->text ? SW_OK : sw_fail(b->err, SW_MEMORY, "out of memory");
 }
 
-static sw_status alias(builder *b, const yaml_event_t *ev, sw_node **out) {
+static sw_status alias(builder *b, const yaml_event_t *ev, int depth, sw_node **out) {
     const char *name = (const char *)ev->data.alias.anchor;
     for (size_t i = b->anchors.n; i-- > 0;) {
         const anchor *a = &b->anchors.v[i];
@@ -111,17 +113,49 @@ static sw_status alias(builder *b, const yaml_event_t *ev, sw_node **out) {
         b->nodes += a->nodes;
         if (b->nodes > MAX_NODES)
             return fail(b, ev->start_mark, "aliases expand to more than 1,000,000 nodes");
+        if (depth + a->height > SW_YAML_DEPTH)
+            return fail(b, ev->start_mark, "aliases nest deeper than 64");
+        if (depth + a->height > b->deepest) b->deepest = depth + a->height;
         *out = a->node;
         return SW_OK;
     }
     return fail(b, ev->start_mark, "an alias without its anchor");
 }
 
-static sw_status duplicate(builder *b, const sw_node *map, const char *key, sw_mark at) {
-    for (size_t i = 0; i < map->n; i++)
-        if (!strcmp(map->keys[i], key))
-            return sw_fail_at(b->err, SW_INPUT, at, key, "given twice; first at line %d",
-                              map->key_marks[i].line);
+/* Keys of one map by hash, so that a map of a million keys is read in a moment. */
+typedef struct key_set {
+    size_t *slots, n_slots; /* 1 + index of the key; 0: free */
+} key_set;
+
+static size_t *key_slot(const key_set *set, const sw_node *map, const char *key) {
+    uint64_t h = 14695981039346656037u;
+    for (const char *c = key; *c; c++) h = (h ^ (unsigned char)*c) * 1099511628211u;
+    size_t i = (h ^ h >> 32) & (set->n_slots - 1);
+    while (set->slots[i] && strcmp(map->keys[set->slots[i] - 1], key))
+        i = (i + 1) & (set->n_slots - 1);
+    return &set->slots[i];
+}
+
+static bool grow_set(key_set *set, const sw_node *map) {
+    if (map->n * 2 < set->n_slots) return true;
+    size_t n = set->n_slots ? set->n_slots * 4 : 16;
+    size_t *slots = sw_zalloc(n, sizeof *slots);
+    if (!slots) return false;
+    free(set->slots);
+    *set = (key_set){slots, n};
+    for (size_t i = 0; i < map->n; i++) *key_slot(set, map, map->keys[i]) = i + 1;
+    return true;
+}
+
+/* Notes the next key of the map; fails if the map has it. */
+static sw_status note_key(builder *b, key_set *set, const sw_node *map, const char *key,
+                          sw_mark at) {
+    if (!grow_set(set, map)) return sw_fail(b->err, SW_MEMORY, "out of memory");
+    size_t *slot = key_slot(set, map, key);
+    if (*slot)
+        return sw_fail_at(b->err, SW_INPUT, at, key, "given twice; first at line %d",
+                          map->key_marks[*slot - 1].line);
+    *slot = map->n + 1;
     return SW_OK;
 }
 
@@ -130,6 +164,7 @@ static sw_status collection(builder *b, sw_node *self, int depth) {
     SW_VEC(sw_node *) items = {0};
     SW_VEC(const char *) keys = {0};
     SW_VEC(sw_mark) marks = {0};
+    key_set set = {0};
     bool map = self->kind == SW_NODE_MAP;
     sw_status st = SW_OK;
     for (;;) {
@@ -144,12 +179,14 @@ static sw_status collection(builder *b, sw_node *self, int depth) {
         if (map) {
             if (ev.type != YAML_SCALAR_EVENT)
                 st = fail(b, ev.start_mark, "a key must be plain text");
+            else if (ev.data.scalar.tag)
+                st = fail(b, ev.start_mark, "tags are not taken");
             else
                 st = scalar(b, &ev, &item);
             if (!st && !strcmp(item->text, "<<"))
                 st = fail(b, ev.start_mark, "merge keys are not taken");
             self->n = keys.n, self->keys = keys.v, self->key_marks = marks.v;
-            if (!st) st = duplicate(b, self, item->text, item->mark);
+            if (!st) st = note_key(b, &set, self, item->text, item->mark);
             if (!st && (!sw_vec_push(&keys, item->text) || !sw_vec_push(&marks, item->mark)))
                 st = sw_fail(b->err, SW_MEMORY, "out of memory");
             yaml_event_delete(&ev);
@@ -160,9 +197,9 @@ static sw_status collection(builder *b, sw_node *self, int depth) {
         if (st) break;
     }
     self->n = items.n;
-    self->items = st ? NULL : take(b->doc, (items.n + 1) * sizeof *items.v);
-    self->keys = st || !map ? NULL : take(b->doc, (items.n + 1) * sizeof *keys.v);
-    self->key_marks = st || !map ? NULL : take(b->doc, (items.n + 1) * sizeof *marks.v);
+    self->items = st ? NULL : sw_yaml_take(b->doc, (items.n + 1) * sizeof *items.v);
+    self->keys = st || !map ? NULL : sw_yaml_take(b->doc, (items.n + 1) * sizeof *keys.v);
+    self->key_marks = st || !map ? NULL : sw_yaml_take(b->doc, (items.n + 1) * sizeof *marks.v);
     if (!st && (!self->items || (map && (!self->keys || !self->key_marks))))
         st = sw_fail(b->err, SW_MEMORY, "out of memory");
     if (!st && items.n) {
@@ -173,6 +210,7 @@ static sw_status collection(builder *b, sw_node *self, int depth) {
     sw_vec_free(&items);
     sw_vec_free(&keys);
     sw_vec_free(&marks);
+    free(set.slots);
     return st;
 }
 
@@ -206,13 +244,17 @@ static const char *anchor_of(const yaml_event_t *ev) {
 static sw_status node_of(builder *b, yaml_event_t *ev, int depth, sw_node **out) {
     sw_status st = SW_OK;
     size_t before = b->nodes, at = b->anchors.n;
+    int deepest = b->deepest;
     const char *name = anchor_of(ev);
-    if (depth > MAX_DEPTH)
+    b->deepest = depth;
+    if (depth > SW_YAML_DEPTH)
         st = fail(b, ev->start_mark, "nested deeper than 64");
     else if (tagged(ev))
         st = fail(b, ev->start_mark, "tags are not taken");
+    else if (name && b->anchors.n == MAX_ANCHORS)
+        st = fail(b, ev->start_mark, "more than 1,000 anchors");
     else if (name) {
-        anchor a = {.name = keep(b->doc, name, strlen(name))};
+        anchor a = {.name = sw_yaml_keep(b->doc, name, strlen(name))};
         if (!a.name || !sw_vec_push(&b->anchors, a))
             st = sw_fail(b->err, SW_MEMORY, "out of memory");
     }
@@ -220,7 +262,7 @@ static sw_status node_of(builder *b, yaml_event_t *ev, int depth, sw_node **out)
     if (!st && type == YAML_SCALAR_EVENT)
         st = scalar(b, ev, out);
     else if (!st && type == YAML_ALIAS_EVENT)
-        st = alias(b, ev, out);
+        st = alias(b, ev, depth, out);
     else if (!st)
         st = new_node(b, ev->start_mark,
                       type == YAML_MAPPING_START_EVENT ? SW_NODE_MAP : SW_NODE_LIST, out);
@@ -230,14 +272,16 @@ static sw_status node_of(builder *b, yaml_event_t *ev, int depth, sw_node **out)
     if (!st && name) { /* the anchor's slot may have moved, its index has not */
         b->anchors.v[at].node = *out;
         b->anchors.v[at].nodes = b->nodes - before;
+        b->anchors.v[at].height = b->deepest - depth;
     }
+    if (deepest > b->deepest) b->deepest = deepest;
     return st;
 }
 
 /* --- documents
  * ------------------------------------------------------------------------------------------- */
 
-static sw_status document(builder *b) {
+static sw_status document(builder *b, int depth, sw_node **root) {
     yaml_event_t ev;
     SW_TRY(next(b, &ev)); /* stream start */
     yaml_event_delete(&ev);
@@ -248,7 +292,7 @@ static sw_status document(builder *b) {
     }
     yaml_event_delete(&ev); /* document start */
     SW_TRY(next(b, &ev));
-    SW_TRY(node_of(b, &ev, 0, &b->doc->root));
+    SW_TRY(node_of(b, &ev, depth, root));
     SW_TRY(next(b, &ev)); /* document end */
     yaml_event_delete(&ev);
     SW_TRY(next(b, &ev));
@@ -258,14 +302,14 @@ static sw_status document(builder *b) {
     return more ? fail(b, at, "a second document in one file") : SW_OK;
 }
 
-static sw_status parse(sw_yaml *doc, const char *text, size_t bytes, const char *name,
-                       sw_error *err) {
-    builder b = {.doc = doc, .err = err, .name = keep(doc, name, strlen(name))};
+sw_status sw_yaml_read(sw_yaml *doc, const char *text, size_t bytes, const char *name, int depth,
+                       sw_node **root, sw_error *err) {
+    builder b = {.doc = doc, .err = err, .name = sw_yaml_keep(doc, name, strlen(name))};
     if (!b.name || !yaml_parser_initialize(&b.parser))
         return sw_fail(err, SW_MEMORY, "out of memory");
     yaml_parser_set_encoding(&b.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&b.parser, (const unsigned char *)text, bytes);
-    sw_status st = document(&b);
+    sw_status st = document(&b, depth, root);
     yaml_parser_delete(&b.parser);
     sw_vec_free(&b.anchors);
     return st;
@@ -276,7 +320,7 @@ sw_status sw_yaml_parse(const char *text, size_t bytes, const char *name, sw_yam
     if (bytes > MAX_BYTES) return sw_fail(err, SW_INPUT, "%s: over 64 MiB", name);
     sw_yaml *doc = sw_zalloc(1, sizeof *doc);
     if (!doc) return sw_fail(err, SW_MEMORY, "out of memory");
-    sw_status st = parse(doc, text, bytes, name, err);
+    sw_status st = sw_yaml_read(doc, text, bytes, name, 0, &doc->root, err);
     if (st)
         sw_yaml_free(doc);
     else
@@ -311,89 +355,4 @@ void sw_yaml_free(sw_yaml *doc) {
     if (!doc) return;
     for (block *b = doc->blocks, *n; b; b = n) n = b->next, free(b);
     free(doc);
-}
-
-/* --- overrides
- * -----------------------------------------------------------------------------------------------
- */
-
-/* The value slot of `key` in a map (made if need be) or of an index in a list. */
-static sw_status slot(sw_yaml *doc, sw_node *node, const char *key, sw_mark at, sw_node ***out,
-                      sw_error *err) {
-    if (node->kind == SW_NODE_LIST) {
-        char *end;
-        unsigned long i = strtoul(key, &end, 10);
-        if (*end || end == key || i >= node->n)
-            return sw_fail_at(err, SW_INPUT, at, key, "no such item in a list of %zu", node->n);
-        *out = &node->items[i];
-        return SW_OK;
-    }
-    for (size_t i = 0; i < node->n; i++)
-        if (!strcmp(node->keys[i], key)) {
-            *out = &node->items[i];
-            return SW_OK;
-        }
-    sw_node **items = take(doc, (node->n + 1) * sizeof *items);
-    const char **keys = take(doc, (node->n + 1) * sizeof *keys);
-    sw_mark *marks = take(doc, (node->n + 1) * sizeof *marks);
-    const char *name = keep(doc, key, strlen(key));
-    if (!items || !keys || !marks || !name) return sw_fail(err, SW_MEMORY, "out of memory");
-    if (node->n) {
-        memcpy(items, node->items, node->n * sizeof *items);
-        memcpy(keys, node->keys, node->n * sizeof *keys);
-        memcpy(marks, node->key_marks, node->n * sizeof *marks);
-    }
-    items[node->n] = NULL;
-    keys[node->n] = name;
-    marks[node->n] = at;
-    node->items = items, node->keys = keys, node->key_marks = marks;
-    *out = &items[node->n++];
-    return SW_OK;
-}
-
-sw_status sw_yaml_set(sw_yaml *doc, const char *path, const char *text, const char *origin,
-                      sw_error *err) {
-    sw_mark at = {keep(doc, origin, strlen(origin)), 0, 0};
-    sw_node *old_root = doc->root, *value;
-    char part[128];
-    if (!*path) return sw_fail_at(err, SW_INPUT, at, NULL, "an empty path");
-    doc->root = NULL;
-    sw_status st = parse(doc, text, strlen(text), origin, err);
-    value = doc->root;
-    doc->root = old_root;
-    if (st) return st;
-    value->mark = at;
-    sw_node *node = old_root;
-    for (const char *p = path;;) {
-        size_t n = strcspn(p, ".");
-        if (n == 0 || n >= sizeof part)
-            return sw_fail_at(err, SW_INPUT, at, path, "a malformed path");
-        memcpy(part, p, n);
-        part[n] = 0;
-        if (node->kind == SW_NODE_SCALAR && !node->quoted &&
-            p != path) { /* `policy: NAME` becomes {name: NAME} */
-            sw_node *inner = take(doc, sizeof *inner), **to;
-            if (!inner) return sw_fail(err, SW_MEMORY, "out of memory");
-            *inner = *node;
-            *node = (sw_node){.kind = SW_NODE_MAP, .mark = inner->mark};
-            SW_TRY(slot(doc, node, "name", inner->mark, &to, err));
-            *to = inner;
-        }
-        if (node->kind == SW_NODE_SCALAR)
-            return sw_fail_at(err, SW_INPUT, at, path, "runs through a value that is no map");
-        sw_node **to;
-        SW_TRY(slot(doc, node, part, at, &to, err));
-        p += n;
-        if (!*p) {
-            *to = value;
-            return SW_OK;
-        }
-        p++;
-        if (!*to) {
-            *to = take(doc, sizeof **to);
-            if (!*to) return sw_fail(err, SW_MEMORY, "out of memory");
-            **to = (sw_node){.kind = SW_NODE_MAP, .mark = at};
-        }
-        node = *to;
-    }
 }

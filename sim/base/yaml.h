@@ -2,8 +2,9 @@
  *
  * The document owns every node and string; nodes are valid until sw_yaml_free. All scalars stay text
  * until a getter types them (no "Norway problem"). Refused, with position: duplicate keys, more than
- * one document, tags, merge keys, an alias inside its own anchor (a cycle), depth over 64, more than
- * 1 M nodes (aliases expanded), files over 64 MiB, bytes that are not UTF-8. */
+ * one document, tags, merge keys, an alias inside its own anchor (a cycle), depth over 64 or
+ * more than 1 M nodes (aliases expanded), more than 1000 anchors, files over 64 MiB, bytes that are
+ * not UTF-8. */
 #ifndef SW_BASE_YAML_H
 #define SW_BASE_YAML_H
 
@@ -35,7 +36,8 @@ const sw_node *sw_yaml_root(const sw_yaml *doc);
 void sw_yaml_free(sw_yaml *doc);
 
 /** Sets the node at a dotted path ("policy.depth") to what `text` parses to (a scalar, or YAML flow
- *  such as "[a, b]"), making the maps on the way. The new nodes' marks name `origin` ("--set").
+ *  such as "[a, b]"), making the maps on the way; on the way a plain `policy: NAME` becomes
+ *  {name: NAME}. The new nodes' marks name `origin` ("--set"). The root changes: ask for it again.
  *  Fails SW_INPUT if the path runs through a scalar or a list index is out of range. */
 sw_status sw_yaml_set(sw_yaml *doc, const char *path, const char *text, const char *origin,
                       sw_error *err);

@@ -66,10 +66,12 @@ sw_status sw_node_int(const sw_node *node, const char *key, int64_t min, int64_t
     if (!n || d[n] || node->quoted)
         return sw_fail_at(err, SW_INPUT, node->mark, key, "expected a whole number%s%.40s%s",
                           *t ? ", found \"" : "", t, *t ? "\"" : "");
-    bool neg = *t == '-', big = n > 19;
+    bool neg = *t == '-';
+    size_t zeros = strspn(d, "0");
+    bool big = n - zeros > 19;
     unsigned long long x = big ? 0 : strtoull(d, NULL, 10);
-    big = big || x > (unsigned long long)INT64_MAX;
-    int64_t v = neg ? -(int64_t)x : (int64_t)x;
+    big = big || x > (unsigned long long)INT64_MAX + neg;
+    int64_t v = neg ? (int64_t)(0 - x) : (int64_t)x;
     if ((big && !neg) || (!big && v > max))
         return sw_fail_at(err, SW_INPUT, node->mark, key, "%.40s is above the maximum %lld", t,
                           (long long)max);
@@ -85,6 +87,9 @@ sw_status sw_node_num(const sw_node *node, const char *key, double min, double m
     if (node->kind != SW_NODE_SCALAR)
         return sw_fail_at(err, SW_INPUT, node->mark, key, "expected a number, found %s",
                           kind_name(node));
+    if (node->quoted)
+        return sw_fail_at(err, SW_INPUT, node->mark, key,
+                          "expected a number, found \"%.40s\" in quotes", node->text);
     sw_error why = {0};
     double x;
     if (sw_quantity_parse(node->text, SW_DIM_NONE, &x, &why))
