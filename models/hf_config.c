@@ -311,7 +311,7 @@ sw_status sw_model_from_json(const json_t *doc, const char *file, const char *so
 }
 
 /* Python writes Infinity and NaN into JSON; no number that sizes depend on is ever one: make them
- * null. */
+ * null (NaN, too short for that, an empty text: whoever wants a number there says so). */
 static void tame(char *text, size_t n) {
     static const char *const words[] = {"-Infinity", "Infinity", "NaN"};
     bool quoted = false;
@@ -324,7 +324,7 @@ static void tame(char *text, size_t n) {
             size_t len = strlen(words[w]);
             if (n - i >= len && memcmp(text + i, words[w], len) == 0) {
                 memset(text + i, ' ', len);
-                memcpy(text + i, len < 4 ? "0  " : "null", len < 4 ? 3 : 4);
+                memcpy(text + i, len < 4 ? "\"\" " : "null", len < 4 ? 3 : 4);
             }
         }
     }

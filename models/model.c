@@ -86,7 +86,10 @@ static sw_status open_file(const sw_node *map, const char *key, const char *dir,
 /* A failure inside a file keeps its own position; the scenario's stands in front. */
 static sw_status from(const sw_node *node, const char *key, sw_status s, sw_error *err) {
     if (s == SW_OK || !err) return s;
-    sw_error inner = *err;
+    sw_error inner = *err, here;
+    sw_fail_at(&here, s, node->mark, NULL, " ");
+    size_t n = strlen(here.text) - 1;
+    if (n > 1 && !strncmp(inner.text, here.text, n)) return s; /* it says where already */
     return sw_fail_at(err, s, node->mark, key, "%s", inner.text);
 }
 
