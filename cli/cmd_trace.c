@@ -4,6 +4,7 @@
 #include "cli/runs.h"
 #include "sim/base/vec.h"
 #include "sim/report/trace_text.h"
+#include "sim/report/trace_use.h"
 #include "traces/swt_write.h"
 
 typedef struct trace_opts {
@@ -95,12 +96,19 @@ static sw_status open_stream(stream *s, const char *what, char *path, size_t n,
 
 static sw_status info(const stream *s, const trace_opts *o, sw_error *err) {
     sw_scan *scan;
+    sw_trace_info use;
     bool silent = o->run.quiet || (o->run.json && !strcmp(o->run.json, "-"));
     SW_TRY(sw_scan_run(s->ops, s->map, &s->env, false, &scan, err));
     sw_style style = sw_style_for(stdout, o->run.plain);
-    sw_status st = silent ? SW_OK : sw_trace_text(scan, s->name, &style, stdout, err);
+    sw_status st = sw_trace_info_run(s->ops, s->map, &s->env, &use, err);
+    if (!st && !silent) st = sw_trace_text(scan, s->name, &style, stdout, err);
+    if (!st && !silent) st = sw_trace_use_text(&use, &style, stdout, err);
     fflush(stdout);
-    if (!st && o->run.json) st = sw_write_json(sw_trace_json(scan, s->name), o->run.json, err);
+    if (!st && o->run.json) {
+        json_t *all = sw_trace_json(scan, s->name);
+        sw_trace_use_json(&use, all);
+        st = sw_write_json(all, o->run.json, err);
+    }
     sw_scan_free(scan);
     return st;
 }

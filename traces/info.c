@@ -1,6 +1,5 @@
 /* Measuring a trace in one pass (see info.h). */
 #include "traces/info.h"
-#include "sim/scan.h"
 #include "traces/reuse.h"
 #include <math.h>
 
@@ -222,13 +221,10 @@ void sw_trace_meter_end(sw_trace_meter *m, sw_trace_info *out) {
 
 sw_status sw_trace_info_run(const sw_source_ops *ops, const sw_node *map, const sw_source_env *env,
                             sw_trace_info *out, sw_error *err) {
-    sw_scan *scan;
     void *so = NULL;
     if (ops->plugin.flags & SW_SOURCE_CLOSED_LOOP)
         return sw_fail(err, SW_INPUT, "%s makes its events up as it goes: record it while it runs",
                        ops->plugin.name);
-    SW_TRY(sw_scan_run(ops, map, env, false, &scan, err));
-    sw_scan_free(scan);
     sw_trace_meter *m = sw_trace_meter_new();
     if (!m) return no_memory(err);
     sw_status st = sw_plugin_new(&ops->plugin, "workload", map, &so, err);

@@ -62,7 +62,8 @@ sw_status sw_trace_meter_put(sw_trace_meter *m, const sw_event *ev, sw_error *er
 void sw_trace_meter_end(sw_trace_meter *m, sw_trace_info *out);
 void sw_trace_meter_free(sw_trace_meter *m);
 
-/** Scans a fresh open-loop source (so that its rules hold), then measures it. Fails as either. */
+/** Measures a fresh open-loop source from its start to its end. Fails as the source does, or as
+ * sw_trace_meter_put; the finer rules of trace.h are sim/scan.h's to check. */
 sw_status sw_trace_info_run(const sw_source_ops *ops, const sw_node *map, const sw_source_env *env,
                             sw_trace_info *out, sw_error *err);
 

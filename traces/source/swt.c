@@ -428,13 +428,14 @@ static void swt_close(void *so) {
 }
 
 const sw_source_ops sw_source_swt = {
-    .plugin = {.name = "swt",
-               .summary = "Spillway's own trace format, text, plain or gzip",
-               .doc =
-                   "Reads a recorded stream of events (docs/trace-format.md): what `spillway trace "
-                   "record` writes, and what other programs may write.",
-               .flags = SW_SOURCE_IMPORTER,
-               .ctx_bytes = sizeof(ctx)},
+    .plugin =
+        {.name = "swt",
+         .summary = "Spillway's own trace format, text, plain or gzip",
+         .doc =
+             "Reads a recorded stream of events (docs/trace-format.md): what `spillway trace gen` "
+             "writes, and what other programs may write.",
+         .flags = SW_SOURCE_IMPORTER,
+         .ctx_bytes = sizeof(ctx)},
     .sniff = swt_sniff,
     .open = swt_open,
     .next = swt_next,
