@@ -52,8 +52,17 @@ static sw_node *copy(sw_yaml *doc, const sw_node *from, size_t more) {
     return n;
 }
 
-/* `policy: NAME` becomes {name: NAME}, and `policy:` an empty map. */
-static sw_node *map_of(sw_yaml *doc, const sw_node *scalar) {
+/* What a plain scalar stands for: plug-ins are named, parts are used. `p` is the path behind its key. */
+static const char *short_for(const char *path, const char *p) {
+    static const char *const plugins[] = {"policy.", "allocator.", "backend."};
+    for (size_t i = 0; i < sizeof plugins / sizeof *plugins; i++)
+        if (p == path + strlen(plugins[i]) && !strncmp(path, plugins[i], strlen(plugins[i])))
+            return "name";
+    return "use";
+}
+
+/* `policy: NAME` becomes {name: NAME}, `runtime: NAME` {use: NAME}, and `policy:` an empty map. */
+static sw_node *map_of(sw_yaml *doc, const sw_node *scalar, const char *key) {
     sw_node empty = {.kind = SW_NODE_MAP, .mark = scalar->mark};
     sw_node *map = copy(doc, &empty, 1);
     if (!map || !*scalar->text) return map;
@@ -61,7 +70,7 @@ static sw_node *map_of(sw_yaml *doc, const sw_node *scalar) {
     if (!inner) return NULL;
     *inner = *scalar;
     map->items[0] = inner;
-    map->keys[0] = "name";
+    map->keys[0] = key;
     map->key_marks[0] = scalar->mark;
     map->n = 1;
     return map;
@@ -91,7 +100,7 @@ static sw_status slot(setter *s, sw_node *node, const char *part, size_t *out) {
 /* What `old` (NULL: nothing yet) becomes once the value stands at the path p below it. */
 static sw_status replaced(setter *s, const sw_node *old, const char *p, sw_node **out) {
     char part[PART];
-    size_t n = strcspn(p, "."), i;
+    size_t n = strcspn(p, "."), i = 0;
     memcpy(part, p, n);
     part[n] = 0;
     sw_node none = {.kind = SW_NODE_MAP, .mark = s->at};
@@ -100,7 +109,7 @@ static sw_status replaced(setter *s, const sw_node *old, const char *p, sw_node 
         if (old->quoted || p == s->path)
             return sw_fail_at(s->err, SW_INPUT, s->at, s->path,
                               "runs through a value that is no map");
-        if (!(old = map_of(s->doc, old))) return no_memory(s);
+        if (!(old = map_of(s->doc, old, short_for(s->path, p)))) return no_memory(s);
     }
     sw_node *now = copy(s->doc, old, 1);
     if (!now) return no_memory(s);
