@@ -36,8 +36,8 @@ const sw_node *sw_yaml_root(const sw_yaml *doc);
 void sw_yaml_free(sw_yaml *doc);
 
 /** Sets the node at a dotted path ("policy.depth") to what `text` parses to (a scalar, or YAML flow
- *  such as "[a, b]"), making the maps on the way; on the way a plain `policy: NAME` becomes
- *  {name: NAME}. The new nodes' marks name `origin` ("--set"). The root changes: ask for it again.
+ *  such as "[a, b]"), making the maps on the way; on the way a plain `policy: NAME`
+ *  (allocator, backend) becomes {name: NAME}, any other scalar {use: NAME}. The new nodes' marks name `origin` ("--set"). The root changes: ask for it again.
  *  Fails SW_INPUT if the path runs through a scalar or a list index is out of range. */
 sw_status sw_yaml_set(sw_yaml *doc, const char *path, const char *text, const char *origin,
                       sw_error *err);
