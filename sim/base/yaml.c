@@ -308,6 +308,7 @@ sw_status sw_yaml_read(sw_yaml *doc, const char *text, size_t bytes, const char 
     if (!b.name || !yaml_parser_initialize(&b.parser))
         return sw_fail(err, SW_MEMORY, "out of memory");
     yaml_parser_set_encoding(&b.parser, YAML_UTF8_ENCODING);
+    if (bytes >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) text += 3, bytes -= 3; /* byte order mark */
     yaml_parser_set_input_string(&b.parser, (const unsigned char *)text, bytes);
     sw_status st = document(&b, depth, root);
     yaml_parser_delete(&b.parser);
