@@ -2,9 +2,9 @@
  * importer reads, or what a scenario's workload makes. */
 #include "cli/out.h"
 #include "cli/runs.h"
+#include "cli/trace_use.h"
 #include "sim/base/vec.h"
 #include "sim/report/trace_text.h"
-#include "sim/report/trace_use.h"
 #include "traces/swt_write.h"
 
 typedef struct trace_opts {

@@ -1,5 +1,6 @@
 /* How a trace uses memory, as text and JSON (see trace_use.h). */
-#include "sim/report/trace_use.h"
+#include "cli/trace_use.h"
+#include "traces/judge.h"
 #include "traces/swt.h"
 
 /* --- text ------------------------------------------------------------------------------------- */

@@ -6,11 +6,13 @@
 /* Ids are dense: one that is far beyond twice as many as have come so far is a mistake, and would
  * cost memory. */
 enum { MAX_BLOCKS = 16 << 20, MAX_LAYERS = 1 << 20, SPARSE = 1 << 16, LAUNCHES_MAX = 1 << 24 };
+static const uint64_t BYTES_MAX = UINT64_C(1) << 60;
 static const double FLOPS_MAX = 1e24, HOST_S_MAX = 1e9;
 
 typedef struct live {
     bool alive, seen;
     uint64_t bytes; /* of the living block */
+    uint64_t last;  /* the event that used it last */
 } live;
 
 typedef struct scanner {
@@ -53,7 +55,8 @@ static sw_status new_block(scanner *c, const sw_event *ev) {
                    b->id);
     if ((unsigned)b->kind > SW_BLOCK_EMBED) return bad(c, "is of no known kind", b->id);
     if (b->bytes == 0) return bad(c, "has no bytes", b->id);
-    if (b->bytes > UINT64_MAX / 4) return bad(c, "is too large", b->id);
+    if (b->bytes > BYTES_MAX || b->bytes > BYTES_MAX - c->s->static_bytes - c->dynamic)
+        return bad(c, "is too large: all together exceed 2^60 bytes", b->id);
     if (b->layer < -1 || b->layer >= MAX_LAYERS) return bad(c, "has a layer out of range", b->id);
     while (c->live.n <= b->id)
         if (!sw_vec_push(&c->live, (live){0}) || !sw_vec_push(&c->blocks, (sw_block){0}) ||
@@ -123,9 +126,10 @@ static sw_status access_blocks(scanner *c, const sw_event *ev) {
             return bad(c, "is used outside its bounds", u->block);
         if (u->mode < SW_READ || u->mode > SW_RW)
             return bad(c, "is used in no known mode", u->block);
-        if (u->touched > UINT64_MAX / 4) return bad(c, "is touched too much", u->block);
-        whole += bytes;
-        extent += u->bytes;
+        if (u->touched > BYTES_MAX) return bad(c, "is touched too much", u->block);
+        if (c->live.v[u->block].last != c->seq) whole += bytes;
+        c->live.v[u->block].last = c->seq;
+        extent = extent > BYTES_MAX ? extent : extent + u->bytes;
         c->uses.v[u->block] += i == 0 || ev->uses[i - 1].block != u->block;
     }
     if (whole > c->s->largest_access_bytes) c->s->largest_access_bytes = whole;

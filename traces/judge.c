@@ -1,10 +1,11 @@
-/* Can offloading work on this trace? (sim/report/trace_use.h)
+/* Can offloading work on this trace? (see judge.h)
  *
  * A step that uses W bytes of weights of which x do not fit must bring x over a link. Three ways out:
  * compute long enough meanwhile (flops a byte, and an order that a prefetch can follow); use few
  * weights much more than others, so that a cache serves most; or fit. Rates for orientation: a link of
  * 25 GB/s (PCIe 4.0 x16), a GPU of 50 TFLOP/s, hence 2000 operations for each byte that arrives. */
-#include "sim/report/trace_use.h"
+#include "traces/judge.h"
+#include <stdio.h>
 
 static const double LINK_BPS = 25e9, HIDES_FLOPS_PER_BYTE = 2000;
 static const double SAME_ORDER = 0.9, MOSTLY_SAME = 0.5, SERVES = 0.25; /* shares */

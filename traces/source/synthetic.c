@@ -19,6 +19,8 @@ typedef struct ctx {
     uint64_t *bytes; /* by block */
     double *zipf;    /* cumulative */
     sw_ev_use *list;
+    uint32_t *taken, *skip; /* by block: the op that took it; where to look for the next free one */
+    uint32_t n_ops;
     int64_t declared, pass, op, ops_per_pass;
     int stage; /* what comes next inside an op */
     const char *name, *scratch, *token;
@@ -31,7 +33,7 @@ static const sw_param params[] = {
      "size of a block"},
     {"vary", SW_PARAM_BOOL, "false", 0, 0, NULL, offsetof(ctx, vary),
      "sizes vary at random between half and the whole"},
-    {"passes", SW_PARAM_INT, "4", 1, 1e12, NULL, offsetof(ctx, passes),
+    {"passes", SW_PARAM_INT, "4", 1, UINT32_MAX, NULL, offsetof(ctx, passes),
      "how often the blocks are gone through; each pass is a step"},
     {"pattern", SW_PARAM_CHOICE, "cyclic", 0, 0, "cyclic|random|zipf|hot_cold|strided",
      offsetof(ctx, pattern), "the order of accesses"},
@@ -46,7 +48,7 @@ static const sw_param params[] = {
      "hot_cold: share of the accesses that goes to hot blocks"},
     {"flops_per_byte", SW_PARAM_NUM, "1", 0, 1e9, NULL, offsetof(ctx, flops_per_byte),
      "arithmetic of an op for each byte it reads"},
-    {"touched", SW_PARAM_NUM, "1", 0, 1e6, NULL, offsetof(ctx, touched),
+    {"touched", SW_PARAM_NUM, "1", 0, 1000, NULL, offsetof(ctx, touched),
      "bytes that move for each byte of a block"},
     {"chained", SW_PARAM_BOOL, "true", 0, 0, NULL, offsetof(ctx, chained),
      "each op needs the outcome of the one before"},
@@ -58,7 +60,8 @@ static void drop(ctx *c) {
     free(c->bytes);
     free(c->zipf);
     free(c->list);
-    c->bytes = NULL, c->zipf = NULL, c->list = NULL;
+    free(c->taken);
+    free(c->skip);
 }
 
 static sw_status synthetic_open(void *so, const sw_source_env *env, sw_error *err) {
@@ -67,11 +70,16 @@ static sw_status synthetic_open(void *so, const sw_source_env *env, sw_error *er
     if (c->uses > c->blocks)
         return sw_fail(err, SW_INPUT, "workload: an op uses %lld of %lld blocks",
                        (long long)c->uses, (long long)c->blocks);
+    if ((double)c->blocks * (double)c->block_bytes + (double)c->scratch_bytes > 0x1p59)
+        return sw_fail(err, SW_INPUT, "workload: more than 2^59 bytes of blocks");
     c->rng = sw_rng_seed(env->seed);
     c->bytes = malloc(n * sizeof *c->bytes);
     c->zipf = malloc(n * sizeof *c->zipf);
     c->list = malloc(((size_t)c->uses + 2) * sizeof *c->list);
-    if (!c->bytes || !c->zipf || !c->list) return sw_fail(err, SW_MEMORY, "out of memory");
+    c->taken = sw_zalloc(n, sizeof *c->taken);
+    c->skip = malloc(n * sizeof *c->skip);
+    if (!c->bytes || !c->zipf || !c->list || !c->taken || !c->skip)
+        return sw_fail(err, SW_MEMORY, "out of memory");
     double sum = 0;
     for (size_t i = 0; i < n; i++) {
         uint64_t half = c->block_bytes / 2 + 1;
@@ -116,16 +124,27 @@ static uint32_t pick(ctx *c, int64_t i) {
     }
 }
 
+/* The first block from b on, round about, that this op has not taken. Each that it has taken points
+ * on; the way is halved as it is gone, so that even an op that takes all blocks is fast. */
+static uint32_t free_from(ctx *c, uint32_t b) {
+    while (c->taken[b] == c->n_ops) {
+        uint32_t next = c->skip[b];
+        if (c->taken[next] == c->n_ops) c->skip[b] = c->skip[next];
+        b = next;
+    }
+    return b;
+}
+
 /* The blocks of one op, no block twice. */
 static uint32_t choose(ctx *c) {
     uint32_t k = 0;
+    if (++c->n_ops == 0) memset(c->taken, 0, (size_t)c->blocks * sizeof *c->taken), c->n_ops = 1;
     for (int64_t j = 0; j < c->uses && (c->pattern != CYCLIC || c->op * c->uses + j < c->blocks);
          j++) {
-        uint32_t b = pick(c, c->op * c->uses + j);
-        for (uint32_t i = 0; i < k; i++)
-            if (c->list[i].block == b)
-                b = (b + 1) % (uint32_t)c->blocks, i = UINT32_MAX; /* look again from the start */
+        uint32_t b = free_from(c, pick(c, c->op * c->uses + j));
         uint64_t bytes = c->bytes[b];
+        c->taken[b] = c->n_ops;
+        c->skip[b] = (b + 1) % (uint32_t)c->blocks;
         c->list[k++] = (sw_ev_use){b, SW_READ, 0, bytes, (uint64_t)((double)bytes * c->touched)};
     }
     return k;
