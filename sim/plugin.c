@@ -22,9 +22,11 @@ sw_status sw_plugin_find(const sw_plugin *const *table, size_t n, const char *ki
 sw_status sw_plugin_new(const sw_plugin *plugin, const char *kind, const sw_node *map, void **ctx,
                         sw_error *err) {
     static const char *const ignore[] = {"name", "generator", "trace", "format"};
+    bool source = !strcmp(kind, "workload") || !strcmp(kind, "source");
     void *c = sw_zalloc(1, plugin->ctx_bytes);
     if (!c) return sw_fail(err, SW_MEMORY, "out of memory");
-    sw_status st = sw_params_read(plugin->params, plugin->n_params, map, kind, ignore, 4, c, err);
+    sw_status st =
+        sw_params_read(plugin->params, plugin->n_params, map, kind, ignore, source ? 4 : 1, c, err);
     if (st)
         free(c);
     else

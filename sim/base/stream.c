@@ -172,6 +172,7 @@ static void free_writer(sw_writer *w) {
 static int open_target(sw_writer *w) {
     if (!strcmp(w->path, "-")) return fcntl(1, F_DUPFD_CLOEXEC, 3);
     struct stat st;
+    if (!*w->path) return errno = ENOENT, -1;
     if (!stat(w->path, &st)) {
         if (S_ISDIR(st.st_mode)) return errno = EISDIR, -1;
         if (!S_ISREG(st.st_mode)) return open(w->path, O_WRONLY | O_CLOEXEC);
