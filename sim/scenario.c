@@ -169,6 +169,9 @@ static sw_status resolve(sw_scenario *s, sw_error *err) {
         const char *text;
         SW_TRY(sw_node_str(node, "question", &text, err));
         snprintf(s->question, sizeof s->question, "%s", text);
+        size_t n = strlen(s->question); /* a character that did not fit goes as a whole */
+        while (n && ((unsigned char)text[n] & 0xc0) == 0x80) n--;
+        s->question[n] = 0;
     }
     SW_TRY(find_plugins(s, root, err));
     SW_TRY(try_options(s, err));

@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (st == SW_OK) {
         json_t *doc = sw_scenario_json(s);
         char *out = doc ? sw_json_text(doc) : NULL;
-        if (!out) abort();
+        if (!out || (*s->question && !json_object_get(doc, "question"))) abort();
         free(out);
         json_decref(doc);
         sw_scenario_free(s);
