@@ -32,12 +32,21 @@ char **sw_platform_argv(int *argc) {
 }
 
 static void add(sw_platform *p, int queue, int path) {
-    if (path >= 0 && p->pair[queue][path] < 0) p->pair[queue][path] = (int16_t)p->n_pairs++;
+    if (queue < 0 || path < 0 || p->slot[queue][path] >= 0) return;
+    p->slot[queue][path] = p->n_slots;
+    p->n_slots += SW_PLATFORM_TWINS;
+}
+
+static bool touches(const sw_platform *p, const sw_topology *t, int queue, int res) {
+    for (int i = 0; i < t->n_paths; i++)
+        for (int k = 0; p->slot[queue][i] >= 0 && k < t->paths[i].n; k++)
+            if (t->paths[i].res[k] == res) return true;
+    return false;
 }
 
 void sw_platform_plan(sw_platform *p, const sw_topology *t) {
-    memset(p->pair, -1, sizeof p->pair);
-    p->n_pairs = 0;
+    memset(p->slot, -1, sizeof p->slot);
+    p->n_slots = 0;
     for (int u = 0; u < t->n_units; u++) { /* kernels: the unit, and every port it has */
         int q = t->units[u].queue;
         add(p, q, t->units[u].path);
@@ -46,50 +55,49 @@ void sw_platform_plan(sw_platform *p, const sw_topology *t) {
             add(p, q, t->ports[u][i].write_path);
         }
     }
-    for (int r = 0; r < t->n_routes;
-         r++) { /* copies, their copying threads, and collectives over the same links */
-        const sw_route *route = &t->routes[r];
-        add(p, route->queue, route->path);
-        if (route->driver >= 0) add(p, route->queue, t->units[route->driver].path);
-        for (int u = 0; u < t->n_units; u++)
-            if (t->tiers[route->src].kind == SW_TIER_VRAM &&
-                t->tiers[route->dst].kind == SW_TIER_VRAM)
-                add(p, t->units[u].queue, route->path);
+    for (int i = 0; i < t->n_routes; i++) { /* copies and copying threads; collectives */
+        const sw_route *r = &t->routes[i];
+        add(p, r->queue, r->path);
+        if (r->driver >= 0) add(p, r->queue, t->units[r->driver].path);
+        bool peer = t->tiers[r->src].kind == SW_TIER_VRAM && t->tiers[r->dst].kind == SW_TIER_VRAM;
+        for (int u = 0; u < t->n_units && peer; u++) add(p, t->units[u].queue, r->path);
     }
+    for (p->n_hosts = 2; p->n_hosts * (p->n_hosts - 1) < p->n_slots;) p->n_hosts++;
     for (int r = 0; r < t->n_res; r++) {
         int users = 0;
-        for (int q = 0; q < t->n_queues; q++) {
-            bool uses = false;
-            for (int i = 0; i < t->n_paths; i++)
-                for (int k = 0; p->pair[q][i] >= 0 && k < t->paths[i].n; k++)
-                    uses |= t->paths[i].res[k] == r;
-            users += uses;
-        }
+        for (int q = 0; q < t->n_queues; q++) users += touches(p, t, q, r);
         p->exclusive[r] = users <= 1;
     }
 }
 
+void sw_platform_ends(const sw_platform *p, int slot, int *src, int *dst) {
+    *src = slot / (p->n_hosts - 1);
+    *dst = slot % (p->n_hosts - 1);
+    *dst += *dst >= *src; /* never within one host */
+}
+
+static void write_route(const sw_platform *p, const sw_path *path, int slot, FILE *f) {
+    int src, dst;
+    sw_platform_ends(p, slot, &src, &dst);
+    fprintf(f, "<route src=\"h%d\" dst=\"h%d\" symmetrical=\"NO\"><link_ctn id=\"c%d\"/>", src, dst,
+            slot);
+    for (int k = 0; k < path->n; k++) fprintf(f, "<link_ctn id=\"r%d\"/>", path->res[k]);
+    fputs("</route>\n", f);
+}
+
 static void write_xml(const sw_platform *p, const sw_topology *t, FILE *f) {
     fputs("<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
-          "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\">\n<host id=\"conductor\" "
-          "speed=\"1Gf\"/>\n",
+          "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\">\n",
           f);
-    for (int i = 0; i < p->n_pairs; i++)
-        fprintf(f, "<host id=\"s%d\" speed=\"1Gf\"/><host id=\"d%d\" speed=\"1Gf\"/>\n", i, i);
+    for (int i = 0; i < p->n_hosts; i++) fprintf(f, "<host id=\"h%d\" speed=\"1Gf\"/>\n", i);
     for (int r = 0; r < t->n_res; r++)
         fprintf(f, "<link id=\"r%d\" bandwidth=\"%.17gBps\" latency=\"0s\"/>\n", r, t->res[r].rate);
-    for (int i = 0; i < p->n_pairs; i++)
+    for (int i = 0; i < p->n_slots; i++)
         fprintf(f, "<link id=\"c%d\" bandwidth=\"1Bps\" latency=\"0s\"/>\n", i);
-    for (int q = 0; q < t->n_queues; q++)
-        for (int i = 0; i < t->n_paths; i++) {
-            int n = p->pair[q][i];
-            if (n < 0) continue;
-            fprintf(f, "<route src=\"s%d\" dst=\"d%d\" symmetrical=\"NO\"><link_ctn id=\"c%d\"/>",
-                    n, n, n);
-            for (int k = 0; k < t->paths[i].n; k++)
-                fprintf(f, "<link_ctn id=\"r%d\"/>", t->paths[i].res[k]);
-            fputs("</route>\n", f);
-        }
+    for (int q = 0; q < t->n_queues; q++) /* the format wants routes last */
+        for (int i = 0; i < t->n_paths; i++)
+            for (int k = 0; p->slot[q][i] >= 0 && k < SW_PLATFORM_TWINS; k++)
+                write_route(p, &t->paths[i], p->slot[q][i] + k, f);
     fputs("</zone></platform>\n", f);
 }
 

@@ -193,7 +193,6 @@ static void bare_lane(int argc, char **argv) {
 /* Each queue of these ops keeps to one path: two hosts and a route for each. */
 static int bare_platform(void) {
     int fd = memfd_create("bare", 0);
-    bool seen[SW_QUEUES_MAX] = {false};
     dprintf(fd,
             "<?xml version='1.0'?><!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">"
             "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\"><host id=\"home\" "
@@ -203,18 +202,25 @@ static int bare_platform(void) {
                 topo.res[r].rate);
     for (int q = 0; q < topo.n_queues; q++)
         dprintf(fd, "<host id=\"s%d\" speed=\"1Gf\"/><host id=\"d%d\" speed=\"1Gf\"/>", q, q);
-    for (uint64_t id = 1; id <= 16; id++) {
-        sw_op op;
-        make(&topo, &op, id, NULL);
-        if (seen[op.queue]) continue;
-        seen[op.queue] = true;
-        const sw_path *p = &topo.paths[op.flows[0].path];
-        dprintf(fd, "<link id=\"c%d\" bandwidth=\"%.17gBps\" latency=\"0s\"/>", op.queue,
-                op.flows[0].cap);
-        dprintf(fd, "<route src=\"s%d\" dst=\"d%d\" symmetrical=\"NO\"><link_ctn id=\"c%d\"/>",
-                op.queue, op.queue, op.queue);
-        for (int k = 0; k < p->n; k++) dprintf(fd, "<link_ctn id=\"r%d\"/>", p->res[k]);
-        dprintf(fd, "</route>");
+    for (int routes = 0; routes < 2; routes++) { /* the format wants all links before the routes */
+        bool seen[SW_QUEUES_MAX] = {false};
+        for (uint64_t id = 1; id <= 16; id++) {
+            sw_op op;
+            make(&topo, &op, id, NULL);
+            const sw_path *p = &topo.paths[op.flows[0].path];
+            int q = op.queue;
+            if (seen[q]) continue;
+            seen[q] = true;
+            if (!routes) {
+                dprintf(fd, "<link id=\"c%d\" bandwidth=\"%.17gBps\" latency=\"0s\"/>", q,
+                        op.flows[0].cap);
+                continue;
+            }
+            dprintf(fd, "<route src=\"s%d\" dst=\"d%d\" symmetrical=\"NO\"><link_ctn id=\"c%d\"/>",
+                    q, q, q);
+            for (int k = 0; k < p->n; k++) dprintf(fd, "<link_ctn id=\"r%d\"/>", p->res[k]);
+            dprintf(fd, "</route>");
+        }
     }
     dprintf(fd, "</zone></platform>");
     return fd;
