@@ -148,7 +148,7 @@ static json_t *reuse_json(const sw_trace_info *x) {
 
 void sw_trace_use_json(const sw_trace_info *x, json_t *o) {
     static const char *const orders[] = {"unknown", "sequential", "mostly sequential", "random"};
-    static const char *const offloads[] = {"nothing", "hides", "caches", "pays"};
+    static const char *const offloads[] = {"nothing", "hides", "caches", "pays", "cannot"};
     json_t *phases = json_object(), *sets = json_array(), *verdict = json_object();
     sw_trace_verdict v;
     sw_trace_judge(x, &v);

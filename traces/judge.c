@@ -2,13 +2,15 @@
  *
  * A step that uses W bytes of weights of which x do not fit must bring x over a link. Three ways out:
  * compute long enough meanwhile (flops a byte, and an order that a prefetch can follow); use few
- * weights much more than others, so that a cache serves most; or fit. Rates for orientation: a link of
+ * weights much more than others, so that a cache serves most; or fit. None is open where one op
+ * uses nearly all there is: its blocks must all be there while it runs. Rates for orientation: a link of
  * 25 GB/s (PCIe 4.0 x16), a GPU of 50 TFLOP/s, hence 2000 operations for each byte that arrives. */
 #include "traces/judge.h"
 #include <stdio.h>
 
 static const double LINK_BPS = 25e9, HIDES_FLOPS_PER_BYTE = 2000;
-static const double SAME_ORDER = 0.9, MOSTLY_SAME = 0.5, SERVES = 0.25; /* shares */
+static const double SAME_ORDER = 0.9, MOSTLY_SAME = 0.5, SERVES = 0.25,
+                    NEARLY_ALL = 0.9; /* shares */
 
 static void judge_order(const sw_trace_info *x, sw_trace_verdict *v) {
     double kept = sw_info_order(x);
@@ -42,6 +44,13 @@ static void judge_offload(const sw_trace_info *x, sw_trace_verdict *v) {
     if (v->step_weights <= 0) {
         v->offload = SW_OFFLOAD_NOTHING;
         snprintf(s, n, "No step uses weights: there is nothing to offload but what is allocated.");
+    } else if ((double)x->largest_op_bytes >= NEARLY_ALL * (double)x->peak_bytes) {
+        v->offload = SW_OFFLOAD_CANNOT;
+        snprintf(s, n,
+                 "Offloading cannot work: one op uses %s at once, of %s in all. What does not fit "
+                 "cannot take turns; it can only be read where it lies.",
+                 sw_format_bytes(b, sizeof b, (double)x->largest_op_bytes),
+                 sw_format_bytes(c, sizeof c, (double)x->peak_bytes));
     } else if (v->order == SW_ORDER_SAME && v->flops_per_byte >= HIDES_FLOPS_PER_BYTE) {
         v->offload = SW_OFFLOAD_HIDES;
         snprintf(

@@ -14,7 +14,8 @@ typedef enum sw_trace_offload {
     SW_OFFLOAD_NOTHING, /* no weights, or none are used */
     SW_OFFLOAD_HIDES,   /* a step computes long enough to cover the transfers */
     SW_OFFLOAD_CACHES,  /* few weights serve most steps */
-    SW_OFFLOAD_PAYS     /* what does not fit is paid for in each step */
+    SW_OFFLOAD_PAYS,    /* what does not fit is paid for in each step */
+    SW_OFFLOAD_CANNOT   /* one op uses nearly all there is at once */
 } sw_trace_offload;
 
 typedef struct sw_trace_verdict {

@@ -50,6 +50,17 @@ static void of_patterns(void) {
     CHECK_INT(v.order, SW_ORDER_UNKNOWN);
 }
 
+/* All blocks in each op; then nine of ten, which is the limit; then eight. */
+static void of_one_op(void) {
+    sw_trace_verdict v = judge("synthetic", "{blocks: 10, uses: 10, passes: 20}", NULL);
+    CHECK_INT(v.offload, SW_OFFLOAD_CANNOT);
+    CHECK(strstr(v.why[1], "2.50 GiB at once, of 2.50 GiB") != NULL);
+    v = judge("synthetic", "{blocks: 10, uses: 9, passes: 20, chained: false}", NULL);
+    CHECK_INT(v.offload, SW_OFFLOAD_CANNOT);
+    v = judge("synthetic", "{blocks: 10, uses: 8, passes: 20}", NULL);
+    CHECK(v.offload != SW_OFFLOAD_CANNOT);
+}
+
 /* Nothing at all: no figure is made up. */
 static void of_nothing(void) {
     sw_trace_info x = {0};
@@ -60,5 +71,5 @@ static void of_nothing(void) {
     CHECK(strstr(v.why[0], "not in this trace") != NULL);
 }
 
-SW_TESTS("judge", {"of models", of_models}, {"of patterns", of_patterns},
+SW_TESTS("judge", {"of models", of_models}, {"of patterns", of_patterns}, {"of one op", of_one_op},
          {"of nothing", of_nothing})

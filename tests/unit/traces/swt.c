@@ -48,6 +48,46 @@ static void freedoms(void) {
     CHECK_INT(read_text("swt 1\nend 0\n", 12, &err), 0);
 }
 
+/* Every cut of a trace is refused with one line, but that which only lacks the last line break. */
+static void truncations(void) {
+    static const char text[] = "swt 1\n# head\nblock 0 weight 4096 layer=0 = w\nalloc 1 act 64\n"
+                               "step 0 decode 1 1\nop 1.5 fp16 gemm 2 gather r0@0+64~9 x1 = o\n"
+                               "predict r0\nhost 0.25\nmark = m\nfree 1\nend 8\n";
+    sw_error err = {0};
+    size_t n = sizeof text - 1;
+    CHECK_INT(read_text(text, n, &err), 8);
+    CHECK_INT(read_text(text, n - 1, &err), 8);
+    for (size_t cut = 0; cut < n - 1; cut++) {
+        err = (sw_error){0};
+        CHECK_INT(read_text(text, cut, &err), -1);
+        check_line(&err, "text.swt:");
+        if (cut > 5 && text[cut - 1] == '\n') check_line(&err, "broken off");
+    }
+}
+
+/* The same of a compressed one, whose check comes last. */
+static void gzip_truncations(void) {
+    char packed[4096];
+    sw_swt_file *f = NULL;
+    sw_error err = {0};
+    const char *path = scratch("whole.swt.gz");
+    sw_event ev = {.kind = SW_EV_MARK, .name = "m"};
+    CHECK_INT(sw_swt_open(path, "cut", &f, &err), SW_OK);
+    for (int i = 0; i < 50; i++) CHECK_INT(sw_swt_put(f, &ev, &err), SW_OK);
+    CHECK_INT(sw_swt_commit(f, &err), SW_OK);
+    FILE *in = fopen(path, "rb");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(in);
+    size_t n = fread(packed, 1, sizeof packed, in);
+    fclose(in);
+    unlink(path);
+    CHECK_INT(read_text(packed, n, &err), 50);
+    for (size_t cut = 0; cut < n; cut++) {
+        err = (sw_error){0};
+        CHECK_INT(read_text(packed, cut, &err), -1);
+        check_line(&err, "text.swt");
+    }
+}
+
 static void refusals(void) {
     static const struct {
         const char *text, *says;
@@ -158,5 +198,7 @@ static void sniffs(void) {
     CHECK(p->flags & SW_SOURCE_IMPORTER);
 }
 
-SW_TESTS("swt", {"the page's example", example}, {"freedoms", freedoms}, {"refusals", refusals},
-         {"limits", limits}, {"the writer refuses", writer_refuses}, {"sniffs", sniffs})
+SW_TESTS("swt", {"the page's example", example}, {"freedoms", freedoms},
+         {"truncations", truncations}, {"gzip truncations", gzip_truncations},
+         {"refusals", refusals}, {"limits", limits}, {"the writer refuses", writer_refuses},
+         {"sniffs", sniffs})
