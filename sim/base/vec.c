@@ -16,6 +16,7 @@ bool sw_grow(void **items, size_t *cap, size_t need, size_t size) {
 }
 
 void *sw_zalloc(size_t n, size_t size) {
+    if (size && n > SIZE_MAX / size) return NULL;
     return calloc(n ? n : 1, size ? size : 1);
 }
 
