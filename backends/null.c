@@ -88,24 +88,24 @@ static int by_end(const void *a, const void *b) {
     return x->id < y->id ? -1 : 1;
 }
 
-/* The ops of the earliest instant among those that wait(0) has not returned. */
+/* Of those that wait(0) has not returned: all that have ended by now, or else the ops of the
+ * earliest instant, which becomes now. */
 static sw_status wait_any(null_ctx *c, sw_done *out, uint32_t cap, uint32_t *n, sw_error *err) {
     double first = INFINITY;
     for (uint64_t id = c->first; id < c->next_id; id++) {
         const sw_done *d = &c->ring[id & c->mask];
         if (!c->told[id & c->mask] && d->end_s < first) first = d->end_s;
     }
+    if (first > c->now && first < INFINITY) c->now = first;
     uint32_t k = 0;
     for (uint64_t id = c->first; id < c->next_id && k < cap; id++)
-        if (c->ring[id & c->mask].end_s == first && !c->told[id & c->mask]) {
+        if (c->ring[id & c->mask].end_s <= c->now && !c->told[id & c->mask]) {
             c->told[id & c->mask] = true;
             out[k++] = c->ring[id & c->mask];
         }
     qsort(out, k, sizeof *out, by_end);
     *n = k;
-    if (!k) return sw_fail(err, SW_RUN, "null: nothing is in flight to wait for");
-    if (first > c->now) c->now = first;
-    return SW_OK;
+    return k ? SW_OK : sw_fail(err, SW_RUN, "null: nothing is in flight to wait for");
 }
 
 static sw_status null_wait(void *be, uint64_t upto, sw_done *out, uint32_t cap, uint32_t *n,
