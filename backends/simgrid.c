@@ -287,8 +287,8 @@ static sw_status check(const simgrid_ctx *c, const sw_op *op, sw_error *err) {
         if (c->platform.slot[op->queue][op->flows[i].path] >= 0 &&
             twin_of(op, i) < SW_PLATFORM_TWINS)
             continue;
-        return sw_fail(err, SW_RUN, "simgrid: op %" PRIu64 " (%s): %s %s path %d", op->id, op->name,
-                       c->topo->queues[op->queue].name,
+        return sw_fail(err, SW_RUN, "simgrid: op %" PRIu64 " (%s): %s %s path %d", op->id,
+                       op->name ? op->name : "?", c->topo->queues[op->queue].name,
                        twin_of(op, i) ? "has too many flows over" : "has no flows over",
                        op->flows[i].path);
     }

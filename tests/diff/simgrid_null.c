@@ -68,6 +68,10 @@ static void add_route(sw_op *op, const sw_topology *t, sw_rng *r) {
     op->queue = (uint16_t)route->queue;
     double bytes = between(r, 1e6, 1e9);
     op->flows[op->n_flows++] = (sw_flow){route->path, bytes, route->cap_Bps * between(r, 0.3, 1.5)};
+    if (route->driver < 0) return;
+    const sw_unit *cpu = &t->units[route->driver]; /* a copying thread occupies a core */
+    double core = SW_UNIT_RATE / cpu->cores;
+    op->flows[op->n_flows++] = (sw_flow){cpu->path, bytes / cpu->core_Bps * core, core};
 }
 
 static void add_kernel(sw_op *op, const sw_topology *t, sw_rng *r) {

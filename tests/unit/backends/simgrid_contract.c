@@ -143,8 +143,8 @@ static void an_op_starts_no_earlier_than_its_submission(void) {
 static sw_status joins(world *w, sw_error *err) {
     delay(w, 1, 2);
     for (int i = 0; i < 30; i++) /* a chain over all queues, which must take no time */
-        wait_for(w, join(w, (i + 2) % w->topo.n_queues), w->n);
-    wait_for(w, delay(w, 3, 1), w->n);
+        wait_for(w, join(w, (i + 2) % w->topo.n_queues), (uint64_t)i + 1);
+    wait_for(w, delay(w, 3, 1), 31);
     join(w, 0); /* nothing before it but joins of its queue */
     SW_TRY(submit(w, 0, err));
     return wait_all(w, err);
@@ -170,11 +170,15 @@ static sw_status twins(world *w, sw_error *err) {
     op = delay(w, w->topo.units[cpu].queue, 0); /* the caps have changed: 30 GB/s each */
     flow(op, path, 30e9, 1e15);
     flow(op, path, 60e9, 1e15);
+    int gpu = sw_topology_unit(&w->topo, SW_UNIT_GPU); /* nobody else uses it: 1 s + 0.5 s of it */
+    op = delay(w, w->topo.units[gpu].queue, 0);
+    flow(op, w->topo.units[gpu].path, SW_UNIT_RATE, SW_UNIT_RATE);
+    flow(op, w->topo.units[gpu].path, SW_UNIT_RATE / 2, SW_UNIT_RATE);
     return submit(w, 0, err) ? err->status : wait_all(w, err);
 }
 static void two_flows_over_one_path_have_their_own_caps(void) {
     on_both(twins);
-    times((const double[][2]){{0, 2.5}, {2.5, 4}}, 2);
+    times((const double[][2]){{0, 2.5}, {2.5, 4}, {0, 1.5}}, 3);
 }
 
 /* --- wait(0) --------------------------------------------------------------------------------- */
@@ -208,6 +212,41 @@ static void wait_for_any_returns_whole_instants(void) {
     CHECK_INT(sim_w->n_batches, 3);
     for (uint32_t i = 0; i < null_w->n_batches; i++) CHECK_INT(null_w->batch[i], sim_w->batch[i]);
     CHECK(null_w->value[0] == SW_RUN && sim_w->value[0] == SW_RUN);
+}
+
+/* Ops of several flows end in the same instant as delays, and are returned with them. */
+static sw_status together(world *w, sw_error *err) {
+    const sw_topology *t = &w->topo;
+    sw_rng r = sw_rng_seed(5);
+    uint32_t n;
+    while (w->n < 600) {
+        uint64_t from = w->n;
+        for (int q = t->n_queues; q-- > 0;)
+            if (sw_rng_below(&r, 2)) delay(w, q, 1);
+        for (int u = 0; u < t->n_units; u++) { /* slow flows: nothing contends */
+            sw_op *op = delay(w, t->units[u].queue, 0);
+            for (int i = 0; i < t->n_tiers; i++)
+                for (int k = 0; k < 2 && t->ports[u][i].read_path >= 0; k++)
+                    flow(op, k ? t->ports[u][i].write_path : t->ports[u][i].read_path, 1e9, 1e9);
+        }
+        SW_TRY(submit(w, from, err));
+        if (sw_rng_below(&r, 2)) SW_TRY(w->b->wait(w->be, from + 1, w->done, OPS, &n, err));
+        for (uint64_t told = from; told < w->n - 2; told += n) {
+            if (w->b->wait(w->be, 0, w->done, OPS, &n, NULL)) break;
+            w->batch[w->n_batches++] = n;
+        }
+        SW_TRY(w->b->wait(w->be, w->n, w->done, OPS, &n, err));
+    }
+    return SW_OK;
+}
+static void ops_of_several_flows_belong_to_their_instant(void) {
+    on_both(together);
+    CHECK_INT(null_w->status, SW_OK);
+    CHECK_INT(sim_w->status, SW_OK);
+    CHECK_INT(null_w->n_batches, sim_w->n_batches);
+    int off = 0;
+    for (uint32_t i = 0; i < null_w->n_batches; i++) off += null_w->batch[i] != sim_w->batch[i];
+    CHECK_INT(off, 0);
 }
 
 /* A submitter that waits now for any and now for all up to an id, as it pleases. */
@@ -285,10 +324,11 @@ static sw_status busy(world *w, sw_error *err) {
         w->n = at;
         for (int i = 0; i < CHUNK; i++) {
             sw_op *op = delay(w, i & 1, 1e-6);
+            uint64_t *after = w->after[at + (uint64_t)i];
             op->id = c * CHUNK + (uint64_t)i + 1;
-            op->after = w->after[at + (uint64_t)i];
-            op->n_after = op->id > 1;
-            w->after[at + (uint64_t)i][0] = op->id - 1;
+            if (op->id > 1) after[op->n_after++] = 1; /* long gone: its place is another's now */
+            if (op->id > 2) after[op->n_after++] = op->id - 1;
+            op->after = after;
         }
         SW_TRY(submit(w, at, err));
         if (c >= WINDOW) SW_TRY(w->b->wait(w->be, (c - WINDOW + 1) * CHUNK, w->done, OPS, &n, err));
@@ -371,19 +411,19 @@ static void flows_without_a_route_are_refused(void) {
     CHECK(strstr(sim_w->err.text, "has too many flows over path") != NULL);
 }
 
-SW_TESTS("contract",
-         {"an op starts when all that it waits for has ended",
-          an_op_starts_when_all_that_it_waits_for_has_ended},
-         {"an op starts no earlier than its submission",
-          an_op_starts_no_earlier_than_its_submission},
-         {"joins take no time", joins_take_no_time},
-         {"two flows over one path have their own caps",
-          two_flows_over_one_path_have_their_own_caps},
-         {"wait for any returns whole instants", wait_for_any_returns_whole_instants},
-         {"mixed waits answer alike", mixed_waits_answer_alike},
-         {"one submission may be large", one_submission_may_be_large},
-         {"memory follows the window", memory_follows_the_window},
-         {"a long clock still counts microseconds", a_long_clock_still_counts_microseconds},
-         {"a failure of the body comes through", a_failure_of_the_body_comes_through},
-         {"a stall names who waits for whom", a_stall_names_who_waits_for_whom},
-         {"flows without a route are refused", flows_without_a_route_are_refused})
+SW_TESTS(
+    "contract",
+    {"an op starts when all that it waits for has ended",
+     an_op_starts_when_all_that_it_waits_for_has_ended},
+    {"an op starts no earlier than its submission", an_op_starts_no_earlier_than_its_submission},
+    {"joins take no time", joins_take_no_time},
+    {"two flows over one path have their own caps", two_flows_over_one_path_have_their_own_caps},
+    {"wait for any returns whole instants", wait_for_any_returns_whole_instants},
+    {"ops of several flows belong to their instant", ops_of_several_flows_belong_to_their_instant},
+    {"mixed waits answer alike", mixed_waits_answer_alike},
+    {"one submission may be large", one_submission_may_be_large},
+    {"memory follows the window", memory_follows_the_window},
+    {"a long clock still counts microseconds", a_long_clock_still_counts_microseconds},
+    {"a failure of the body comes through", a_failure_of_the_body_comes_through},
+    {"a stall names who waits for whom", a_stall_names_who_waits_for_whom},
+    {"flows without a route are refused", flows_without_a_route_are_refused})
