@@ -14,8 +14,16 @@ static double path_rate(const sw_topology *t, const sw_flow *f) {
 }
 
 static void add_flow(sw_op *op, int path, double amount, double cap) {
-    if (amount <= 0 || op->n_flows == SW_FLOWS_MAX) return;
-    op->flows[op->n_flows++] = (sw_flow){(int16_t)path, amount, cap};
+    if (amount <= 0) return;
+    if (op->n_flows < SW_FLOWS_MAX) op->flows[op->n_flows] = (sw_flow){(int16_t)path, amount, cap};
+    op->n_flows++; /* past the limit: flows_fit says so */
+}
+
+static sw_status flows_fit(const sw_op *op, sw_error *err) {
+    if (op->n_flows <= SW_FLOWS_MAX) return SW_OK;
+    return sw_fail(err, SW_RUN, "op %llu (%s) asks for %d flows; %d are possible",
+                   (unsigned long long)op->id, op->name ? op->name : "?", op->n_flows,
+                   SW_FLOWS_MAX);
 }
 
 /* The roofline as flows: arithmetic over the unit, bytes over the ports; the category is that of
@@ -50,7 +58,7 @@ static void kernel_flows(const sw_plan *p, sw_op *op, const double *read, const 
     }
     double slowest = -1;
     op->cat = (uint8_t)(gpu ? SW_CAT_GPU_COMPUTE : SW_CAT_CPU_COMPUTE);
-    for (int i = 0; i < op->n_flows; i++) {
+    for (int i = 0; i < op->n_flows && i < SW_FLOWS_MAX; i++) {
         double s = op->flows[i].amount / path_rate(t, &op->flows[i]);
         if (s > slowest) slowest = s, op->cat = (uint8_t)cat[i];
     }
@@ -222,6 +230,7 @@ static sw_status run(sw_plan *p, const sw_event *ev, uint32_t first, uint32_t n,
     op->uses = uses;
     op->n_uses = k;
     kernel_flows(p, op, read, write);
+    SW_TRY(flows_fit(op, err));
     SW_TRY(sw_plan_seal(p, op, err));
     SW_TRY(launched(p, op, err));
     sw_plan_log(p, "run", SW_NONE, unit, k);
@@ -302,6 +311,7 @@ sw_status sw_plan_all_reduce(sw_plan *p, uint32_t unit_mask, uint64_t bytes, dou
             return sw_fail(err, SW_RUN, "no route for a ring over %d units", n);
         add_flow(op, t->routes[r].path, amount, t->routes[r].cap_Bps);
     }
+    SW_TRY(flows_fit(op, err));
     SW_TRY(sw_plan_seal(p, op, err));
     uint64_t id = op->id;
     int queue = op->queue;

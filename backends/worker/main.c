@@ -1,8 +1,10 @@
 /* spillway-worker: runs one job that spillway hands it (jobs/worker.h), so that a simulation that
  * aborts takes only itself down. Not for people, but for `--list`: the backends that it has. */
 #include "jobs/job.h"
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 int main(int argc, char **argv) {
@@ -15,7 +17,8 @@ int main(int argc, char **argv) {
         fputs("spillway-worker is started by spillway; try `spillway run --help`\n", stderr);
         return 2;
     }
-    int out = dup(1); /* whatever a library prints must not mix with the outcome */
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* whoever asked is gone: nobody reads the answer */
+    int out = dup(1);                 /* whatever a library prints must not mix with the outcome */
     dup2(2, 1);
     return sw_worker_main(0, out);
 }
