@@ -68,7 +68,7 @@ int sw_exit_code(sw_status status) {
         SW_STATUS_LIST(X)
 #undef X
     };
-    return codes[status];
+    return (size_t)status < sizeof codes / sizeof *codes ? codes[status] : 1;
 }
 
 const char *sw_status_text(sw_status status) {
@@ -77,7 +77,7 @@ const char *sw_status_text(sw_status status) {
         SW_STATUS_LIST(X)
 #undef X
     };
-    return texts[status];
+    return (size_t)status < sizeof texts / sizeof *texts ? texts[status] : "unknown status";
 }
 
 /* Edit distance with transpositions (optimal string alignment), case folded; words over 40 bytes
@@ -107,9 +107,11 @@ static int distance(const char *a, const char *b) {
 
 const char *sw_nearest(const char *word, const char *const *words, size_t n) {
     const char *best = NULL;
-    int limit = (int)strlen(word) / 3 + 1, least = limit < 4 ? limit : 4;
+    size_t len = strlen(word);
+    int least = len < 2 ? 0 : len < 9 ? (int)len / 3 + 1 : 4; /* one letter is no attempt */
     for (size_t i = 0; i < n; i++) {
         int d = distance(word, words[i]);
+        if (d >= (int)strlen(words[i])) continue; /* nothing in common */
         if (d < least || (d == least && !best)) least = d, best = words[i];
     }
     return best;

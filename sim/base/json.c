@@ -1,31 +1,39 @@
 /* JSON through jansson (see json.h). */
 #include "sim/base/json.h"
 #include "sim/base/vec.h"
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 
-enum { MAX_DEPTH = 256, MAX_BYTES = 256 << 20 };
+enum { MAX_DEPTH = 256, MAX_BYTES = 256 << 20, MAX_VALUES = 4000000 };
 
-/* Depth before jansson recurses; strings are skipped. */
-static sw_status check_depth(const char *text, size_t n, const char *name, sw_error *err) {
-    int depth = 0, line = 1;
+/* Depth and number of values (a value takes up to 150 bytes of memory, and two of text), before
+ * jansson recurses or allocates; strings are skipped. Counts may be wrong behind a syntax error,
+ * which jansson meets first. */
+static sw_status check_size(const char *text, size_t n, const char *name, sw_error *err) {
+    int depth = 0, line = 1, values = 0;
+    size_t start = 0; /* of the line */
     bool string = false;
     for (size_t i = 0; i < n; i++) {
         char c = text[i];
-        line += c == '\n';
-        if (string) {
-            if (c == '\\')
-                i++;
-            else if (c == '"')
-                string = false;
-        } else if (c == '"')
-            string = true;
-        else if (c == '{' || c == '[') {
-            if (++depth > MAX_DEPTH)
-                return sw_fail(err, SW_INPUT, "%s:%d: nested deeper than 256", name, line);
-        } else if (c == '}' || c == ']')
+        sw_mark at = {name, line, (int)(i - start) + 1};
+        if (c == '\n')
+            line++, start = i + 1;
+        else if (string && c == '\\')
+            i++;
+        else if (c == '"')
+            string = !string;
+        else if (string)
+            continue;
+        else if (c == '}' || c == ']')
             depth--;
+        else if (c == '{' || c == '[' || c == ',') {
+            if (c != ',' && ++depth > MAX_DEPTH)
+                return sw_fail_at(err, SW_INPUT, at, NULL, "nested deeper than 256");
+            if (++values > MAX_VALUES)
+                return sw_fail_at(err, SW_INPUT, at, NULL, "more than 4,000,000 values");
+        }
     }
     return SW_OK;
 }
@@ -34,7 +42,7 @@ sw_status sw_json_parse(const char *text, size_t bytes, const char *name, json_t
                         sw_error *err) {
     json_error_t why;
     if (bytes > MAX_BYTES) return sw_fail(err, SW_INPUT, "%s: over 256 MiB", name);
-    SW_TRY(check_depth(text, bytes, name, err));
+    SW_TRY(check_size(text, bytes, name, err));
     json_t *v = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &why);
     if (!v)
         return sw_fail_at(err, SW_INPUT, (sw_mark){name, why.line, why.column}, NULL, "%s",
@@ -147,6 +155,7 @@ sw_status sw_jobj_str(sw_jobj o, const char *key, const char **out, sw_error *er
  */
 
 char *sw_json_double(char *buf, double x) {
+    assert(isfinite(x));
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(buf, 32, "%.*g", digits, x);
         if (strtod(buf, NULL) == x) break;

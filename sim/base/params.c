@@ -1,6 +1,7 @@
 /* Option tables (see params.h). */
 #include "sim/base/params.h"
 #include "sim/base/vec.h"
+#include <float.h>
 #include <string.h>
 
 enum { STRING_BYTES = 64 };
@@ -47,12 +48,12 @@ static sw_status set(const sw_param *p, const sw_node *node, char *at, sw_error 
     const char *text;
     switch (p->type) {
     case SW_PARAM_INT: {
-        int64_t lo = bounded(p) ? (int64_t)p->min : INT64_MIN,
-                hi = bounded(p) ? (int64_t)p->max : INT64_MAX;
+        int64_t lo = bounded(p) && p->min > -0x1p63 ? (int64_t)p->min : INT64_MIN,
+                hi = bounded(p) && p->max < 0x1p63 ? (int64_t)p->max : INT64_MAX;
         return sw_node_int(node, p->name, lo, hi, (int64_t *)at, err);
     }
     case SW_PARAM_NUM: {
-        double lo = bounded(p) ? p->min : -1e300, hi = bounded(p) ? p->max : 1e300;
+        double lo = bounded(p) ? p->min : -DBL_MAX, hi = bounded(p) ? p->max : DBL_MAX;
         return sw_node_num(node, p->name, lo, hi, (double *)at, err);
     }
     case SW_PARAM_BOOL:
@@ -92,25 +93,33 @@ static sw_status set(const sw_param *p, const sw_node *node, char *at, sw_error 
     return SW_OK;
 }
 
+/* The default, then what the map says; ctx NULL tries both and keeps neither. */
+static sw_status set_option(const sw_param *p, const sw_node *map, char *ctx, sw_error *err) {
+    union {
+        uint64_t u;
+        double d;
+        int i;
+        bool b;
+        char text[STRING_BYTES];
+    } scratch;
+    char *at = ctx ? ctx + p->offset : scratch.text;
+    sw_node def = {.kind = SW_NODE_SCALAR, .text = p->def, .mark = {"built-in default", 0, 0}};
+    def.quoted = !*p->def; /* an empty text is a default too */
+    SW_TRY(set(p, &def, at, err));
+    const sw_node *node = sw_node_get(map, p->name);
+    return node ? set(p, node, at, err) : SW_OK;
+}
+
 sw_status sw_params_read(const sw_param *table, size_t n, const sw_node *map, const char *what,
                          const char *const *ignore, size_t n_ignore, void *ctx, sw_error *err) {
-    for (size_t i = 0; i < n; i++) {
-        sw_node def = {
-            .kind = SW_NODE_SCALAR, .text = table[i].def, .mark = {"built-in default", 0, 0}};
-        def.quoted = !*table[i].def; /* an empty text is a default too */
-        SW_TRY(set(&table[i], &def, (char *)ctx + table[i].offset, err));
-    }
-    if (!map) return SW_OK;
-    const char **names = malloc((n + n_ignore + 1) * sizeof *names);
+    const char **names = sw_zalloc(n + n_ignore + 1, sizeof *names);
     if (!names) return sw_fail(err, SW_MEMORY, "out of memory");
     for (size_t i = 0; i < n; i++) names[i] = table[i].name;
     for (size_t i = 0; i < n_ignore; i++) names[n + i] = ignore[i];
     sw_status st = sw_node_keys(map, what, names, n + n_ignore, err);
     free(names);
-    for (size_t i = 0; i < n && !st; i++) {
-        const sw_node *node = sw_node_get(map, table[i].name);
-        if (node) st = set(&table[i], node, (char *)ctx + table[i].offset, err);
-    }
+    for (size_t i = 0; i < n && !st; i++) st = set_option(&table[i], map, NULL, err);
+    for (size_t i = 0; i < n && !st; i++) st = set_option(&table[i], map, ctx, err);
     return st;
 }
 
@@ -157,6 +166,8 @@ static void range_text(const sw_param *p, char *buf, size_t n) {
 }
 
 void sw_params_help(const sw_param *table, size_t n, FILE *out) {
+    static const char *const types[] = {"integer", "number", "boolean", "text",
+                                        "choice",  "bytes",  "bytes/s", "time"};
     int name_w = 6, def_w = 7, range_w = 5;
     char range[96];
     for (size_t i = 0; i < n; i++) {
@@ -165,12 +176,12 @@ void sw_params_help(const sw_param *table, size_t n, FILE *out) {
         if ((int)strlen(table[i].def) > def_w) def_w = (int)strlen(table[i].def);
         if ((int)strlen(range) > range_w) range_w = (int)strlen(range);
     }
-    fprintf(out, "  %-*s  %-*s  %-*s  %s\n", name_w, "option", def_w, "default", range_w, "range",
-            "meaning");
+    fprintf(out, "  %-*s  %-7s  %-*s  %-*s  %s\n", name_w, "option", "type", def_w, "default",
+            range_w, "range", "meaning");
     for (size_t i = 0; i < n; i++) {
         range_text(&table[i], range, sizeof range);
         int wide = strstr(range, "…") ? 2 : 0; /* three bytes, one column */
-        fprintf(out, "  %-*s  %-*s  %-*s  %s\n", name_w, table[i].name, def_w, table[i].def,
-                range_w + wide, range, table[i].help);
+        fprintf(out, "  %-*s  %-7s  %-*s  %-*s  %s\n", name_w, table[i].name, types[table[i].type],
+                def_w, table[i].def, range_w + wide, range, table[i].help);
     }
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -167,13 +168,33 @@ static void free_writer(sw_writer *w) {
     free(w);
 }
 
+/* A new file beside the target, PATH.XXXXXX.tmp; -1 and errno on failure. By hand, since mkstemp
+ * would need the umask, which other threads see change when it is read. */
+static int open_temp(sw_writer *w, mode_t mode) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+    size_t at = strlen(w->path);
+    w->temp = malloc(at + 16);
+    if (!w->temp) return -1;
+    for (int tries = 0; tries < 100; tries++) {
+        unsigned char r[6];
+        if (getrandom(r, sizeof r, 0) != sizeof r) return -1;
+        for (int i = 0; i < 6; i++) r[i] = (unsigned char)letters[r[i] % 36];
+        snprintf(w->temp, at + 16, "%s.%.6s.tmp", w->path, (const char *)r);
+        int fd = open(w->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (fd >= 0 || errno != EEXIST) return fd;
+    }
+    return -1;
+}
+
 /* A descriptor to write to: standard output, a device or pipe as it is, or a temporary file beside
  * the target; -1 and errno on failure. */
 static int open_target(sw_writer *w) {
+    if (!strcmp(w->path, "-")) fflush(stdout); /* what was printed before comes before */
     if (!strcmp(w->path, "-")) return fcntl(1, F_DUPFD_CLOEXEC, 3);
-    struct stat st;
+    struct stat st = {0};
+    bool there;
     if (!*w->path) return errno = ENOENT, -1;
-    if (!stat(w->path, &st)) {
+    if ((there = !stat(w->path, &st))) {
         if (S_ISDIR(st.st_mode)) return errno = EISDIR, -1;
         if (!S_ISREG(st.st_mode)) return open(w->path, O_WRONLY | O_CLOEXEC);
         char *real = realpath(w->path, NULL); /* a link stays one */
@@ -181,14 +202,8 @@ static int open_target(sw_writer *w) {
         free(w->path);
         w->path = real;
     }
-    size_t n = strlen(w->path) + 16;
-    w->temp = malloc(n);
-    if (!w->temp) return -1;
-    snprintf(w->temp, n, "%s.XXXXXX.tmp", w->path);
-    int fd = mkostemps(w->temp, 4, O_CLOEXEC);
-    mode_t mask = umask(0);
-    umask(mask);
-    if (fd >= 0) (void)!fchmod(fd, 0666 & ~mask);
+    int fd = open_temp(w, 0644);
+    if (fd >= 0 && there) (void)!fchmod(fd, st.st_mode & 0777); /* who could read it still can */
     return fd;
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 typedef struct unit {
     const char *name;
@@ -16,14 +17,16 @@ static const unit byte_units[] = {{"B", 1},        {"kB", 1e3},     {"MB", 1e6},
                                   {"GB", 1e9},     {"TB", 1e12},    {"PB", 1e15},
                                   {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30},
                                   {"TiB", 0x1p40}, {"PiB", 0x1p50}, {NULL, 0}};
-static const unit rate_units[] = {
-    {"B/s", 1},        {"kB/s", 1e3},     {"MB/s", 1e6},     {"GB/s", 1e9},     {"TB/s", 1e12},
-    {"KiB/s", 0x1p10}, {"MiB/s", 0x1p20}, {"GiB/s", 0x1p30}, {"TiB/s", 0x1p40}, {NULL, 0}};
+static const unit rate_units[] = {{"B/s", 1},        {"kB/s", 1e3},     {"MB/s", 1e6},
+                                  {"GB/s", 1e9},     {"TB/s", 1e12},    {"KiB/s", 0x1p10},
+                                  {"MiB/s", 0x1p20}, {"GiB/s", 0x1p30}, {"TiB/s", 0x1p40},
+                                  {"PB/s", 1e15},    {NULL, 0}};
 static const unit time_units[] = {{"s", 1},    {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9},
                                   {"min", 60}, {"h", 3600},  {NULL, 0}};
-static const unit flop_units[] = {{"FLOP/s", 1},     {"MFLOP/s", 1e6},  {"GFLOP/s", 1e9},
-                                  {"TFLOP/s", 1e12}, {"PFLOP/s", 1e15}, {"GOP/s", 1e9},
-                                  {"TOP/s", 1e12},   {"POP/s", 1e15},   {NULL, 0}};
+static const unit flop_units[] = {{"FLOP/s", 1},     {"kFLOP/s", 1e3}, {"EFLOP/s", 1e18},
+                                  {"MFLOP/s", 1e6},  {"GFLOP/s", 1e9}, {"TFLOP/s", 1e12},
+                                  {"PFLOP/s", 1e15}, {"GOP/s", 1e9},   {"TOP/s", 1e12},
+                                  {"POP/s", 1e15},   {NULL, 0}};
 static const unit iops_units[] = {{"IOPS", 1}, {"kIOPS", 1e3}, {"MIOPS", 1e6}, {NULL, 0}};
 static const unit watt_units[] = {{"W", 1}, {"mW", 1e-3}, {"kW", 1e3}, {NULL, 0}};
 static const unit usd_units[] = {{"USD", 1}, {NULL, 0}};
@@ -70,6 +73,28 @@ static const unit *find_unit(sw_dim dim, const char *name) {
     return NULL;
 }
 
+/* "b", "Gb/s", "Mib", "Gbit", "kbps": a b alone or behind a prefix in the right case. */
+static bool is_bits(const char *name) {
+    if (strstr(name, "bit") || strstr(name, "bps")) return true;
+    const char *b = name + (*name && strchr("kKMGTP", *name) ? 1 + (name[1] == 'i') : 0);
+    return *b == 'b' && (!b[1] || b[1] == '/');
+}
+
+/* The unit is none of the dimension's: says which it could be. */
+static sw_status unknown_unit(const char *text, const char *name, sw_dim dim, sw_error *err) {
+    char list[256] = "";
+    size_t n = 0;
+    bool bits = is_bits(name);
+    for (const unit *u = dims[dim].units; u->name; u++) {
+        if (!bits && !strcasecmp(u->name, name))
+            return sw_fail(err, SW_INPUT, "\"%.60s\": unknown unit \"%.20s\"; did you mean \"%s\"?",
+                           text, name, u->name);
+        n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", n ? ", " : "", u->name);
+    }
+    return sw_fail(err, SW_INPUT, "\"%.60s\": unknown unit \"%.20s\"%s; expected %s (%s)", text,
+                   name, bits ? " (bits are not taken)" : "", dims[dim].example, list);
+}
+
 /* Splits text into number and unit; fails with what is due. */
 static sw_status split(const char *text, sw_dim dim, const char **end, const unit **u,
                        sw_error *err) {
@@ -91,10 +116,7 @@ static sw_status split(const char *text, sw_dim dim, const char **end, const uni
                        dims[dim].example);
     *u = find_unit(dim, name);
     if (*u) return SW_OK;
-    size_t n = strlen(name);
-    bool bits = n >= 3 && (strstr(name, "bit") || strstr(name, "bps") || strstr(name, "b/s"));
-    return sw_fail(err, SW_INPUT, "\"%.60s\": unknown unit \"%.20s\"%s; expected %s", text, name,
-                   bits ? " (bits are not taken)" : "", dims[dim].example);
+    return unknown_unit(text, name, dim, err);
 }
 
 sw_status sw_quantity_parse(const char *text, sw_dim dim, double *out, sw_error *err) {

@@ -11,6 +11,7 @@
 enum {
     MAX_NODES = 1000000,
     MAX_ANCHORS = 1000, /* each alias looks through them */
+    MAX_TAG_LINES = 64, /* libyaml holds each against all before it */
     MAX_BYTES = 64 << 20,
     MAX_SCALAR = 1 << 20
 };
@@ -23,6 +24,7 @@ typedef struct block {
 
 typedef struct anchor {
     const char *name;
+    uint64_t hash; /* of the name */
     sw_node *node; /* NULL while it is being read */
     size_t nodes;
     int height; /* levels below it */
@@ -31,7 +33,7 @@ typedef struct anchor {
 typedef struct builder {
     sw_yaml *doc;
     yaml_parser_t parser;
-    const char *name;
+    const char *text, *name;
     size_t nodes;
     int deepest; /* level reached in the node being read, aliases expanded */
     SW_VEC(anchor) anchors;
@@ -68,15 +70,27 @@ static sw_status fail(builder *b, yaml_mark_t m, const char *text) {
     return sw_fail_at(b->err, SW_INPUT, mark_of(b, m), NULL, "%s", text);
 }
 
+/* The place of a byte; columns count characters, as libyaml's do. */
+static yaml_mark_t mark_at(const char *text, size_t offset) {
+    yaml_mark_t m = {.index = offset};
+    for (size_t i = 0; i < offset; i++) {
+        if (text[i] == '\n')
+            m.line++, m.column = 0;
+        else if (((unsigned char)text[i] & 0xc0) != 0x80)
+            m.column++;
+    }
+    return m;
+}
+
 static sw_status next(builder *b, yaml_event_t *ev) {
     if (yaml_parser_parse(&b->parser, ev)) return SW_OK;
-    yaml_mark_t m = b->parser.problem_mark;
-    const char *why = b->parser.problem ? b->parser.problem : "not YAML";
-    if (b->parser.error == YAML_MEMORY_ERROR) return sw_fail(b->err, SW_MEMORY, "out of memory");
-    if (b->parser.error == YAML_READER_ERROR)
-        return sw_fail(b->err, SW_INPUT, "%s: byte %zu: %s", b->name, b->parser.problem_offset,
-                       why);
-    return fail(b, m, why);
+    const yaml_parser_t *p = &b->parser;
+    const char *why = p->problem ? p->problem : "not YAML";
+    if (p->error == YAML_MEMORY_ERROR) return sw_fail(b->err, SW_MEMORY, "out of memory");
+    if (p->error == YAML_READER_ERROR) return fail(b, mark_at(b->text, p->problem_offset), why);
+    if (strstr(why, "cannot start any token") && *p->buffer.pointer == '\t')
+        why = "a tab where a value or a key is due; indent with spaces";
+    return fail(b, p->problem_mark, why);
 }
 
 static sw_status node_of(builder *b, yaml_event_t *ev, int depth, sw_node **out);
@@ -104,11 +118,18 @@ static sw_status scalar(builder *b, const yaml_event_t *ev, sw_node **out) {
     return (*out)->text ? SW_OK : sw_fail(b->err, SW_MEMORY, "out of memory");
 }
 
+static uint64_t hash(const char *text) { /* FNV-1a, folded */
+    uint64_t h = 14695981039346656037u;
+    for (const char *c = text; *c; c++) h = (h ^ (unsigned char)*c) * 1099511628211u;
+    return h ^ h >> 32;
+}
+
 static sw_status alias(builder *b, const yaml_event_t *ev, int depth, sw_node **out) {
     const char *name = (const char *)ev->data.alias.anchor;
+    uint64_t h = hash(name);
     for (size_t i = b->anchors.n; i-- > 0;) {
         const anchor *a = &b->anchors.v[i];
-        if (strcmp(a->name, name)) continue;
+        if (a->hash != h || strcmp(a->name, name)) continue;
         if (!a->node) return fail(b, ev->start_mark, "an alias inside its own anchor: a cycle");
         b->nodes += a->nodes;
         if (b->nodes > MAX_NODES)
@@ -128,9 +149,7 @@ typedef struct key_set {
 } key_set;
 
 static size_t *key_slot(const key_set *set, const sw_node *map, const char *key) {
-    uint64_t h = 14695981039346656037u;
-    for (const char *c = key; *c; c++) h = (h ^ (unsigned char)*c) * 1099511628211u;
-    size_t i = (h ^ h >> 32) & (set->n_slots - 1);
+    size_t i = hash(key) & (set->n_slots - 1);
     while (set->slots[i] && strcmp(map->keys[set->slots[i] - 1], key))
         i = (i + 1) & (set->n_slots - 1);
     return &set->slots[i];
@@ -254,7 +273,7 @@ static sw_status node_of(builder *b, yaml_event_t *ev, int depth, sw_node **out)
     else if (name && b->anchors.n == MAX_ANCHORS)
         st = fail(b, ev->start_mark, "more than 1,000 anchors");
     else if (name) {
-        anchor a = {.name = sw_yaml_keep(b->doc, name, strlen(name))};
+        anchor a = {.name = sw_yaml_keep(b->doc, name, strlen(name)), .hash = hash(name)};
         if (!a.name || !sw_vec_push(&b->anchors, a))
             st = sw_fail(b->err, SW_MEMORY, "out of memory");
     }
@@ -302,13 +321,26 @@ static sw_status document(builder *b, int depth, sw_node **root) {
     return more ? fail(b, at, "a second document in one file") : SW_OK;
 }
 
+/* Tags are refused, yet libyaml would spend hours on a file of %TAG lines before it says what is in
+ * it. Anywhere counts: the few that a text may quote are let through. */
+static sw_status few_tag_lines(builder *b, size_t bytes) {
+    const char *at = b->text, *end = at + bytes;
+    for (int n = 0; (at = memmem(at, (size_t)(end - at), "%TAG", 4)); at += 4)
+        if (++n > MAX_TAG_LINES)
+            return fail(b, mark_at(b->text, (size_t)(at - b->text)), "more than 64 %TAG lines");
+    return SW_OK;
+}
+
 sw_status sw_yaml_read(sw_yaml *doc, const char *text, size_t bytes, const char *name, int depth,
                        sw_node **root, sw_error *err) {
-    builder b = {.doc = doc, .err = err, .name = sw_yaml_keep(doc, name, strlen(name))};
-    if (!b.name || !yaml_parser_initialize(&b.parser))
-        return sw_fail(err, SW_MEMORY, "out of memory");
-    yaml_parser_set_encoding(&b.parser, YAML_UTF8_ENCODING);
+    if (!bytes) text = ""; /* libyaml asserts that there is a text */
     if (bytes >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) text += 3, bytes -= 3; /* byte order mark */
+    builder b = {
+        .doc = doc, .err = err, .text = text, .name = sw_yaml_keep(doc, name, strlen(name))};
+    if (!b.name) return sw_fail(err, SW_MEMORY, "out of memory");
+    SW_TRY(few_tag_lines(&b, bytes));
+    if (!yaml_parser_initialize(&b.parser)) return sw_fail(err, SW_MEMORY, "out of memory");
+    yaml_parser_set_encoding(&b.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&b.parser, (const unsigned char *)text, bytes);
     sw_status st = document(&b, depth, root);
     yaml_parser_delete(&b.parser);

@@ -13,6 +13,8 @@ static void exit_codes(void) {
     CHECK_INT(sw_exit_code(SW_FIT), 4);
     CHECK_INT(sw_exit_code(SW_SPACE), 4);
     CHECK_STR(sw_status_text(SW_FIT), "does not fit");
+    CHECK_INT(sw_exit_code((sw_status)99), 1); /* from another process, say */
+    CHECK_STR(sw_status_text((sw_status)99), "unknown status");
 }
 
 static void places(void) {
@@ -91,6 +93,11 @@ static void nearest(void) {
     CHECK(NEAR("") == NULL);
     CHECK(NEAR("residuals and more") == NULL);
     CHECK(sw_nearest("a", words, 0) == NULL);
+    static const char *const short_words[] = {"a", "kv"};
+    CHECK(sw_nearest("b", short_words, 2) == NULL); /* another word, not a typing error */
+    CHECK(sw_nearest("A", short_words, 2) == short_words[0]);
+    CHECK(sw_nearest("vk", short_words, 2) == short_words[1]);
+    CHECK(sw_nearest("xy", short_words, 2) == NULL);
     char longer[200];
     memset(longer, 'l', 199), longer[199] = 0;
     CHECK(NEAR(longer) == NULL);

@@ -57,7 +57,7 @@ static char *nested(int n) {
 static void depth(void) {
     char *ok = nested(256), *over = nested(257), *far = nested(1000000);
     json_decref(good(ok));
-    bad(over, "t.json:1: nested deeper than 256");
+    bad(over, "t.json:1:257: nested deeper than 256");
     bad(far, "nested deeper than 256");
     free(ok), free(over), free(far);
     json_decref(good("[\"[[[[\\\"[[[[{{{{\"]")); /* brackets in text are none */
@@ -69,6 +69,24 @@ static void depth(void) {
     sw_error err = {0};
     CHECK(sw_json_parse("[]", (256u << 20) + 1, "t.json", &doc, &err) == SW_INPUT);
     check_text(&err, "over 256 MiB");
+}
+
+/* Memory is bounded before it is taken: a value of two bytes of text takes up to 150. */
+static void values(void) {
+    size_t n = 4000000;
+    char *text = malloc(5 * n + 8), *p = text + 1;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    *text = '[';
+    for (size_t i = 0; i < n; i++, p += 5) memcpy(p, "true,", 5);
+    strcpy(p - 1, "]");
+    json_t *doc = good(text);
+    CHECK_INT(json_array_size(doc), n);
+    json_decref(doc);
+    strcpy(p - 1, ",[]]");
+    bad(text, "more than 4,000,000 values");
+    memset(text + 1, ',', 5 * n), text[1] = '"', strcpy(text + 5 * n, "\"]");
+    json_decref(good(text)); /* commas in text are none */
+    free(text);
 }
 
 static void ints(void) {
@@ -191,5 +209,5 @@ static void files(void) {
     rmdir(scratch_dir());
 }
 
-SW_TESTS("json", {"refused", refused}, {"depth", depth}, {"ints", ints}, {"paths", paths},
-         {"doubles", doubles}, {"texts", texts}, {"files", files})
+SW_TESTS("json", {"refused", refused}, {"depth", depth}, {"values", values}, {"ints", ints},
+         {"paths", paths}, {"doubles", doubles}, {"texts", texts}, {"files", files})

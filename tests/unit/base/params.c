@@ -87,6 +87,33 @@ static void ranges(void) {
     bad("{time: 2 s}", "2 s is above the maximum 1");
     CHECK(good("{time: 0 s}").time == 0);
     CHECK(good("{rate: 1e300 B/s}").rate == 1e300);
+    CHECK(good("{free_num: 1e305}").free_num == 1e305);
+}
+
+/* A failure leaves the context as it was, whatever could be read before it. */
+static void all_or_nothing(void) {
+    static const char *const flows[] = {"{depth: 3, time: 2 s}", "{depth: 3, dept: 1}",
+                                        "{label: abc, chunk: 1 B}", "[depth]"};
+    for (size_t i = 0; i < sizeof flows / sizeof *flows; i++) {
+        options o, was;
+        memset(&o, 0x55, sizeof o), memset(&was, 0x55, sizeof was);
+        CHECK(read_flow(flows[i], &o, NULL) == SW_INPUT);
+        CHECK(memcmp(&o, &was, sizeof o) == 0);
+    }
+}
+
+/* A range as wide as the type is none that a cast could break. */
+static void wide_ranges(void) {
+    static const sw_param wide = {"x", SW_PARAM_INT, "0", -0x1p63, 0x1p63, NULL, 0, "Any."};
+    static const char *const texts[] = {"{x: 9223372036854775807}", "{x: -9223372036854775808}"};
+    for (int i = 0; i < 2; i++) {
+        int64_t x = 0;
+        sw_yaml *doc = NULL;
+        CU_ASSERT_EQUAL_FATAL(sw_yaml_parse(texts[i], strlen(texts[i]), "t", &doc, NULL), SW_OK);
+        CHECK(sw_params_read(&wide, 1, sw_yaml_root(doc), "x", NULL, 0, &x, NULL) == SW_OK);
+        CHECK(x == (i ? INT64_MIN : INT64_MAX));
+        sw_yaml_free(doc);
+    }
 }
 
 static void types(void) {
@@ -138,11 +165,12 @@ static void as_help(void) {
     sw_params_help(table, N, out);
     fclose(out);
     CHECK(strstr(text, "depth") && strstr(text, "auto|first|last") && strstr(text, "2 MiB"));
+    CHECK(strstr(text, "integer") && strstr(text, "choice") && strstr(text, "bytes/s"));
     int lines = 0;
     for (const char *c = text; *c; c++) lines += *c == '\n';
     CHECK_INT(lines, N + 1);
     free(text);
 }
 
-SW_TESTS("options", {"defaults", defaults}, {"ranges", ranges}, {"types", types},
-         {"as JSON", as_json}, {"as help", as_help})
+SW_TESTS("options", {"defaults", defaults}, {"ranges", ranges}, {"all or nothing", all_or_nothing},
+         {"wide ranges", wide_ranges}, {"types", types}, {"as JSON", as_json}, {"as help", as_help})

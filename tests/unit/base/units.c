@@ -76,15 +76,16 @@ static void odd_bytes(void) {
 
 /* Letters are case-sensitive, and bits are named when refused. */
 static void wrong_units(void) {
-    no_bytes("24 gb", "unknown unit \"gb\"");
-    no_bytes("24 Gb", "unknown unit \"Gb\"");
-    no_bytes("24 gib", "unknown unit");
-    no_bytes("24 KB", "unknown unit \"KB\"");
-    no_bytes("24 b", "unknown unit");
-    no_bytes("24 Gbit", "bits are not taken");
+    no_bytes("24 gb", "unknown unit \"gb\"; did you mean \"GB\"?");
+    no_bytes("24 gib", "did you mean \"GiB\"?");
+    no_bytes("24 KB", "unknown unit \"KB\"; did you mean \"kB\"?");
+    no_bytes("24 GB/s", "(B, kB, MB, GB, TB, PB, KiB, MiB, GiB, TiB, PiB)");
+    static const char *const bits[] = {"24 Gb", "24 b", "24 kb", "24 Mib", "24 Gbit", "24 Gibit"};
+    for (int i = 0; i < 6; i++) no_bytes(bits[i], "(bits are not taken); expected bytes");
     double x = 77;
-    static const char *const rates[] = {"25 Gb/s", "25 Gbit/s", "25 Gbps", "25 bit/s"};
-    for (int i = 0; i < 4; i++) {
+    static const char *const rates[] = {"25 Gb/s",  "25 Gbit/s", "25 Gbps",
+                                        "25 bit/s", "25 b/s",    "25 Gib/s"};
+    for (int i = 0; i < 6; i++) {
         sw_error err = {0};
         CHECK(sw_quantity_parse(rates[i], SW_DIM_RATE, &x, &err) == SW_INPUT);
         check_text(&err, "bits are not taken");
@@ -146,6 +147,18 @@ static void no_numbers(void) {
     CHECK(x == 77);
 }
 
+/* What is shown can be written: each unit of the formats is one of the parser's. */
+static void shown_reads_back(void) {
+    char buf[32];
+    double x;
+    for (double v = 1; v < 1e18; v *= 7) {
+        CHECK(sw_quantity_parse(sw_format_rate(buf, 32, v), SW_DIM_RATE, &x, NULL) == SW_OK);
+        CHECK_REL(x, v, 5.1e-3);
+        CHECK(sw_quantity_parse(sw_format_flops(buf, 32, v), SW_DIM_FLOPS, &x, NULL) == SW_OK);
+        CHECK_REL(x, v, 5.1e-3);
+    }
+}
+
 static void shown(char *(*format)(char *, size_t, double), double x, const char *due) {
     char buf[32];
     CHECK_STR(format(buf, sizeof buf, x), due);
@@ -181,4 +194,5 @@ static void for_people(void) {
 
 SW_TESTS("units", {"exact bytes", exact_bytes}, {"byte limits", byte_limits},
          {"odd bytes", odd_bytes}, {"wrong units", wrong_units}, {"dimensions", dimensions},
-         {"no numbers", no_numbers}, {"for people", for_people})
+         {"no numbers", no_numbers}, {"shown reads back", shown_reads_back},
+         {"for people", for_people})

@@ -35,12 +35,30 @@ static void commits(void) {
     holds(path, "abc7\n");
     CHECK(sw_writer_commit(w, NULL) == SW_OK);
     holds(path, "new");
-    mode_t mask = umask(022);
-    umask(mask);
-    struct stat st;
-    CHECK(stat(path, &st) == 0 && (st.st_mode & 0777) == (0666 & ~mask));
     unlink(path);
     CHECK_INT(scratch_files(), 0);
+}
+
+/* A new file gets 0644 less the umask; one that is there keeps what it has. */
+static void permissions(void) {
+    static const mode_t modes[] = {0600, 0644, 0664, 0640};
+    const char *path = scratch("out");
+    struct stat st;
+    mode_t was = umask(0);
+    for (mode_t mask = 0; mask <= 077; mask += 7) {
+        umask(mask);
+        CHECK(sw_writer_commit(open_writer(path), NULL) == SW_OK);
+        CHECK(stat(path, &st) == 0 && (st.st_mode & 0777) == (0644 & ~mask));
+        unlink(path);
+    }
+    for (int i = 0; i < 4; i++) {
+        write_bytes(path, "old", 3);
+        CHECK_INT(chmod(path, modes[i]), 0);
+        CHECK(sw_writer_commit(open_writer(path), NULL) == SW_OK);
+        CHECK(stat(path, &st) == 0 && (st.st_mode & 0777) == modes[i]);
+        unlink(path);
+    }
+    umask(was);
 }
 
 static void aborts(void) {
@@ -145,16 +163,18 @@ static void standard_output(void) {
     if (child == 0) {
         sw_writer *w = NULL;
         if (!freopen(path, "wb", stdout) || sw_writer_open("-", &w, NULL)) _exit(9);
+        sw_writer_abort(w);
+        if (fputs("first\n", stdout) < 0 || sw_writer_open("-", &w, NULL)) _exit(9);
         sw_writer_printf(w, "to %s\n", "you");
         _exit(sw_writer_commit(w, NULL) || fputs("and more\n", stdout) < 0 || fflush(stdout));
     }
     int status = -1;
     CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
-    holds(path, "to you\nand more\n"); /* standard output stays open */
+    holds(path, "first\nto you\nand more\n"); /* in order, and it stays open */
     unlink(path);
     rmdir(scratch_dir());
 }
 
-SW_TESTS("writers", {"commits", commits}, {"aborts", aborts}, {"long text", long_text},
-         {"cannot open", cannot_open}, {"cannot rename", cannot_rename}, {"devices", devices},
-         {"links", links}, {"standard output", standard_output})
+SW_TESTS("writers", {"commits", commits}, {"permissions", permissions}, {"aborts", aborts},
+         {"long text", long_text}, {"cannot open", cannot_open}, {"cannot rename", cannot_rename},
+         {"devices", devices}, {"links", links}, {"standard output", standard_output})

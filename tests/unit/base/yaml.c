@@ -78,10 +78,14 @@ static void refused(void) {
     bad("a: [1, 2\n", "t.yaml:");
     bad("a: \"\\0\"\n", "NUL");
     bad("a: 1\n\tb: 2\n", "t.yaml:2:");
-    bad("a: \xff\n", "t.yaml: byte 3");
-    bad("a: \xc3\x28\n", "t.yaml: byte");
-    bad("a: \xed\xa0\x80\n", "t.yaml: byte");
-    bad("a: \033\n", "t.yaml: byte 3");
+    bad("a:\n\tb: 2\n", "t.yaml:2:1: a tab where a value or a key is due; indent with spaces");
+    bad("a: @\n", "t.yaml:1:4: found character that cannot start any token");
+    bad("a: \xff\n", "t.yaml:1:4: invalid leading UTF-8");
+    bad("a: 1\nb: \xc3\xa9\xc3\x28\n", "t.yaml:2:6: "); /* columns are characters */
+    bad("a: \xed\xa0\x80\n", "t.yaml:1:4: ");
+    bad("\xef\xbb\xbf"
+        "a: \033\n",
+        "t.yaml:1:4: control characters");
 }
 
 static void raw_nul(void) {
@@ -89,6 +93,8 @@ static void raw_nul(void) {
     sw_error err = {0};
     CHECK(sw_yaml_parse("a: 1\0b", 6, "t.yaml", &doc, &err) == SW_INPUT);
     CHECK(doc == NULL && *err.text);
+    CHECK(sw_yaml_parse(NULL, 0, "t.yaml", &doc, &err) == SW_INPUT);
+    check_text(&err, "t.yaml: empty");
 }
 
 /* `n` lists around `inner`. */
@@ -161,6 +167,20 @@ static void limits(void) {
     free(text);
 }
 
+/* libyaml takes hours over them; tags themselves are refused anyway. */
+static void tag_lines(void) {
+    char *lines = many(200000, "%%TAG !a%d! b\n"), *text = malloc(strlen(lines) + 32);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    bad(lines, "t.yaml:65:1: more than 64 %TAG lines");
+    sprintf(text, "a: 1\n...\n%s---\nb: 1\n", lines);
+    bad(text, "t.yaml:67:1: more than 64 %TAG lines");
+    free(text), free(lines);
+    lines = many(64, "- a %%TAG is text here\n");
+    sw_yaml_free(good(lines));
+    free(lines);
+    bad("%TAG !a! b\n---\nc: !a!x 1\n", "t.yaml:3:4: tags are not taken");
+}
+
 static void long_scalars(void) {
     size_t limit = 1 << 20;
     char *text = malloc(limit + 16);
@@ -208,5 +228,5 @@ static void files(void) {
 
 SW_TESTS("yaml", {"places", places}, {"plain text", plain_text}, {"refused", refused},
          {"raw NUL", raw_nul}, {"depth", depth}, {"depth of aliases", depth_of_aliases},
-         {"bombs", bombs}, {"limits", limits}, {"long scalars", long_scalars},
-         {"odd files", odd_files}, {"files", files})
+         {"bombs", bombs}, {"limits", limits}, {"tag lines", tag_lines},
+         {"long scalars", long_scalars}, {"odd files", odd_files}, {"files", files})
