@@ -11,8 +11,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* --- here
- * ------------------------------------------------------------------------------------------- */
+/* --- here ------------------------------------------------------------------------------------- */
 
 typedef struct outputs {
     sw_chrome *chrome;
@@ -94,8 +93,7 @@ sw_status sw_job_run_here(const sw_job *job, sw_result *out, sw_error *err) {
     return st;
 }
 
-/* --- here or in a worker
- * ------------------------------------------------------------------------------ */
+/* --- here or in a worker ---------------------------------------------------------------------- */
 
 /* Whether the scenario's backend can run in this process: it is linked in, and does not ask for a
  * process of its own. Bad scenarios are found out here, without a worker. */

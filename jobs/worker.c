@@ -21,8 +21,7 @@ typedef struct outcome {
     sw_result result;
 } outcome;
 
-/* --- finding it
- * ----------------------------------------------------------------------------------------- */
+/* --- finding it ------------------------------------------------------------------------------- */
 
 sw_status sw_worker_path(char *buf, size_t n, sw_error *err) {
     const char *env = getenv("SPILLWAY_WORKER");
@@ -46,8 +45,7 @@ sw_status sw_worker_path(char *buf, size_t n, sw_error *err) {
                    "spillway-worker is not beside spillway; set SPILLWAY_WORKER to its path");
 }
 
-/* --- the caller's side
- * ------------------------------------------------------------------------------------- */
+/* --- the caller's side ------------------------------------------------------------------------ */
 
 static bool put(char **at, const char *name, const char *text) {
     char head[64];
@@ -173,8 +171,7 @@ sw_status sw_worker_finish(sw_worker *w, sw_result *out, sw_error *err) {
     return st;
 }
 
-/* --- the worker's side
- * ----------------------------------------------------------------------------------------- */
+/* --- the worker's side ------------------------------------------------------------------------ */
 
 /* The next field; *text is malloc'd. */
 static bool field(FILE *in, char name[16], char **text) {

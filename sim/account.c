@@ -33,8 +33,7 @@ sw_status sw_account_step(sw_account *a, const sw_event *ev, sw_error *err) {
     return sw_vec_push(&a->steps, s) ? SW_OK : sw_fail(err, SW_MEMORY, "out of memory");
 }
 
-/* --- step times
- * -------------------------------------------------------------------------------------- */
+/* --- step times ------------------------------------------------------------------------------- */
 
 static int itl_bin(double s) { /* 1 ns to 1e6 s, 32 bins a decade-ish: 3 % wide */
     double x = log(s / 1e-9) / log(1e15) * SW_ITL_BINS;
@@ -70,8 +69,7 @@ static void finish_step(sw_account *a) {
     }
 }
 
-/* --- critical path
- * ------------------------------------------------------------------------------------ */
+/* --- critical path ---------------------------------------------------------------------------- */
 
 static const sw_path_rec *record(const sw_account *a, uint64_t id, const sw_path_rec *floor) {
     return id && id + a->mask >= a->newest ? &a->ring[id & a->mask] : floor;
@@ -120,8 +118,7 @@ sw_status sw_account_op(sw_account *a, const sw_op *op, const sw_done *done,
     return SW_OK;
 }
 
-/* --- the end
- * -------------------------------------------------------------------------------------------- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 static double percentile(const sw_account *a, double q) {
     const sw_latency *l = &a->out->itl;

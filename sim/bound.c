@@ -271,8 +271,7 @@ static sw_status enter(sw_bounder *b, const sw_event *ev, op *o, writer *me, sw_
     return SW_OK;
 }
 
-/* --- events
- * --------------------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 /* The op as the chain and as the queue see it. */
 static sw_status access_event(sw_bounder *b, const sw_event *ev, sw_error *err) {

@@ -24,8 +24,7 @@ sw_status sw_plan_take(sw_plan *p, sw_entry *e, int tier, bool evict, sw_replica
     }
 }
 
-/* --- placing before the run
- * ------------------------------------------------------------------------ */
+/* --- placing before the run ------------------------------------------------------------------- */
 
 static sw_status no_room(sw_plan *p, const sw_entry *e, int tier, sw_error *err) {
     uint64_t room = sw_ledger_room(&p->ledger, tier), hole = sw_ledger_hole(&p->ledger, tier);
@@ -61,8 +60,7 @@ sw_status sw_plan_place(sw_plan *p, uint32_t block, int tier, sw_error *err) {
     return SW_OK;
 }
 
-/* --- copies
- * ----------------------------------------------------------------------------------------- */
+/* --- copies ----------------------------------------------------------------------------------- */
 
 static sw_cat copy_cat(const sw_topology *t, int src, int dst) {
     if (t->tiers[src].kind == SW_TIER_NVME) return SW_CAT_NVME_READ;

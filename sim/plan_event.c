@@ -1,8 +1,7 @@
 /* The plan's events: what begins a run, and what each trace event does (see plan.h). */
 #include "sim/plan.h"
 
-/* --- before the run
- * -------------------------------------------------------------------------------- */
+/* --- before the run --------------------------------------------------------------------------- */
 
 /* Where the weights lie that no policy has placed: RAM, else NVMe; on a machine without RAM, NVMe,
  * else unified. With an NVMe a copy always lies there too: the model file. */
@@ -61,8 +60,7 @@ sw_status sw_plan_begin(sw_plan *p, const sw_observer *obs, uint32_t n_obs, sw_e
     return SW_OK;
 }
 
-/* --- events
- * ------------------------------------------------------------------------------------------ */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static uint64_t known_op(const sw_plan *p, uint64_t seq) {
     size_t at = seq % SW_KNOWN_RING;

@@ -2,8 +2,7 @@
  * policy.h). */
 #include "sim/plan.h"
 
-/* --- flows
- * ------------------------------------------------------------------------------------------ */
+/* --- flows ------------------------------------------------------------------------------------ */
 
 static double path_rate(const sw_topology *t, const sw_flow *f) {
     double rate = f->cap;
@@ -64,8 +63,7 @@ static void kernel_flows(const sw_plan *p, sw_op *op, const double *read, const 
     }
 }
 
-/* --- launching
- * ---------------------------------------------------------------------------------------- */
+/* --- launching -------------------------------------------------------------------------------- */
 
 /* The host's share of a launch, and the limit on how far it may run ahead of the device. */
 static sw_status launch(sw_plan *p, uint32_t launches, bool first, const char *name,
@@ -95,8 +93,7 @@ static sw_status launched(sw_plan *p, const sw_op *op, sw_error *err) {
     return sw_vec_push(&p->launched, l) ? SW_OK : sw_fail(err, SW_MEMORY, "out of memory");
 }
 
-/* --- running an event
- * ----------------------------------------------------------------------------------- */
+/* --- running an event ------------------------------------------------------------------------- */
 
 /* A block about to be overwritten whole moves without a copy. */
 static sw_status move_empty(sw_plan *p, sw_entry *e, int tier, sw_error *err) {
@@ -287,8 +284,7 @@ sw_status sw_plan_join(sw_plan *p, const sw_event *ev, sw_error *err) {
     return settle(p, op, err);
 }
 
-/* --- collectives
- * ------------------------------------------------------------------------------------------ */
+/* --- collectives ------------------------------------------------------------------------------ */
 
 sw_status sw_plan_all_reduce(sw_plan *p, uint32_t unit_mask, uint64_t bytes, double alpha_s,
                              sw_error *err) {

@@ -1,8 +1,7 @@
 /* What several policies need (see policy_kit.h). */
 #include "sim/policy_kit.h"
 
-/* --- recency
- * --------------------------------------------------------------------------------------- */
+/* --- recency ---------------------------------------------------------------------------------- */
 
 bool sw_recency_open(sw_recency *r, uint32_t n) {
     *r = (sw_recency){.head = SW_NONE, .tail = SW_NONE, .cap = n};
@@ -54,8 +53,7 @@ uint32_t sw_recency_victim(sw_recency *r, const sw_plan *p, int tier, bool newes
     return SW_NONE;
 }
 
-/* --- access
- * --------------------------------------------------------------------------------------------- */
+/* --- access ----------------------------------------------------------------------------------- */
 
 bool sw_kit_is_weight(const sw_plan *p, uint32_t block) {
     const sw_scan *s = sw_plan_scan(p);

@@ -8,8 +8,7 @@ static const char *const top_keys[] = {"spillway",  "seed",     "question", "mac
                                        "model",     "workload", "policy",   "runtime",
                                        "allocator", "backend",  "scale",    "claim"};
 
-/* --- where the catalogue lies
- * ------------------------------------------------------------------------ */
+/* --- where the catalogue lies ----------------------------------------------------------------- */
 
 static bool has_models(const char *dir) {
     char path[600];
@@ -46,8 +45,7 @@ static void dir_of(const char *path, char *out, size_t n) {
         snprintf(out, n, "%.*s", (int)(slash == path ? 1 : slash - path), path);
 }
 
-/* --- plug-ins
- * ------------------------------------------------------------------------------------------- */
+/* --- plug-ins --------------------------------------------------------------------------------- */
 
 /* `policy: NAME` or `policy: {name: NAME, …}`; map is NULL for the short form. */
 static sw_status named(const sw_node *node, const char *key, const char *name_key, const char *def,
@@ -136,8 +134,7 @@ static sw_status try_options(const sw_scenario *s, sw_error *err) {
     return SW_OK;
 }
 
-/* --- scale: what sensitivity changes
- * ---------------------------------------------------------------------- */
+/* --- scale: what sensitivity changes ---------------------------------------------------------- */
 
 static sw_status apply_scale(sw_scenario *s, const sw_node *scale, sw_error *err) {
     if (!scale) return SW_OK;
@@ -152,9 +149,7 @@ static sw_status apply_scale(sw_scenario *s, const sw_node *scale, sw_error *err
     return SW_OK;
 }
 
-/* --- opening
- * ------------------------------------------------------------------------------------------------
- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 static sw_status resolve(sw_scenario *s, sw_error *err) {
     const sw_node *root = sw_yaml_root(s->doc), *node;

@@ -70,8 +70,7 @@ sw_status sw_json_load(const char *path, json_t **out, sw_error *err) {
     return st;
 }
 
-/* --- reading objects
- * ---------------------------------------------------------------------------------- */
+/* --- reading objects -------------------------------------------------------------------------- */
 
 sw_jobj sw_jobj_root(const json_t *obj, const char *file) {
     return (sw_jobj){.obj = obj, .file = file};
@@ -150,9 +149,7 @@ sw_status sw_jobj_str(sw_jobj o, const char *key, const char **out, sw_error *er
     return SW_OK;
 }
 
-/* --- writing
- * ------------------------------------------------------------------------------------------------
- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 char *sw_json_double(char *buf, double x) {
     assert(isfinite(x));

@@ -123,8 +123,7 @@ sw_status sw_params_read(const sw_param *table, size_t n, const sw_node *map, co
     return st;
 }
 
-/* --- showing
- * ------------------------------------------------------------------------------------------ */
+/* --- showing ---------------------------------------------------------------------------------- */
 
 static json_t *value_json(const sw_param *p, const char *at) {
     switch (p->type) {

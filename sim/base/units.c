@@ -167,8 +167,7 @@ sw_status sw_bytes_parse(const char *text, uint64_t *out, sw_error *err) {
     return SW_OK;
 }
 
-/* --- for people
- * ------------------------------------------------------------------------------------ */
+/* --- for people ------------------------------------------------------------------------------- */
 
 static char *format(char *buf, size_t n, double x, double base, const char *const *names,
                     int n_names) {

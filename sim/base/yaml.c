@@ -95,8 +95,7 @@ static sw_status next(builder *b, yaml_event_t *ev) {
 
 static sw_status node_of(builder *b, yaml_event_t *ev, int depth, sw_node **out);
 
-/* --- scalars, aliases, collections
- * -------------------------------------------------------------------- */
+/* --- scalars, aliases, collections ------------------------------------------------------------ */
 
 static sw_status new_node(builder *b, yaml_mark_t m, sw_node_kind kind, sw_node **out) {
     if (++b->nodes > MAX_NODES) return fail(b, m, "more than 1,000,000 nodes");
@@ -297,8 +296,7 @@ static sw_status node_of(builder *b, yaml_event_t *ev, int depth, sw_node **out)
     return st;
 }
 
-/* --- documents
- * ------------------------------------------------------------------------------------------- */
+/* --- documents -------------------------------------------------------------------------------- */
 
 static sw_status document(builder *b, int depth, sw_node **root) {
     yaml_event_t ev;

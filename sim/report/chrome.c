@@ -72,8 +72,7 @@ static void put_name(sw_chrome *c, const char *name) {
     }
 }
 
-/* --- what a tier holds
- * -------------------------------------------------------------------------------- */
+/* --- what a tier holds ------------------------------------------------------------------------ */
 
 /* [lo, hi) belongs to the block now; false when memory is out. */
 static bool claim(tier_state *t, uint32_t block, uint64_t lo, uint64_t hi) {
@@ -177,8 +176,7 @@ static void arrow(sw_chrome *c, const sw_op *op, int64_t start_ns) {
     }
 }
 
-/* --- the observer
- * ------------------------------------------------------------------------------------------ */
+/* --- the observer ----------------------------------------------------------------------------- */
 
 static sw_status on_begin(void *arg, const sw_topology *topo, sw_error *err) {
     sw_chrome *c = arg;
@@ -246,8 +244,7 @@ static sw_status on_op(void *arg, const sw_op *op, const sw_done *done, sw_error
     return SW_OK;
 }
 
-/* --- open and close
- * ----------------------------------------------------------------------------------------- */
+/* --- open and close --------------------------------------------------------------------------- */
 
 sw_status sw_chrome_open(const char *path, sw_chrome **out, sw_error *err) {
     sw_chrome *c = sw_zalloc(1, sizeof *c);

@@ -323,8 +323,7 @@ static void belady_fetches_least(void) {
     CHECK(compared > 100);
 }
 
-/* --- with contention
- * ------------------------------------------------------------------------------ */
+/* --- with contention -------------------------------------------------------------------------- */
 
 #if defined __SANITIZE_ADDRESS__
 enum { SANITIZED = 1 };

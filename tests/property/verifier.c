@@ -393,8 +393,7 @@ static void planted_mistakes(void) {
     }
 }
 
-/* --- the oracle
- * ------------------------------------------------------------------------------------ */
+/* --- the oracle ------------------------------------------------------------------------------- */
 
 typedef struct cell {
     int writer, block;    /* op; 0: placed; -1: nothing */
@@ -527,8 +526,7 @@ static void random_mutations(void) {
     CHECK(missed == 0);
 }
 
-/* --- through a file
- * --------------------------------------------------------------------------------- */
+/* --- through a file --------------------------------------------------------------------------- */
 
 typedef struct again { /* holds what is read against the log that was written */
     tiny *t;

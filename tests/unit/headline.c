@@ -25,8 +25,7 @@ static double streamed(double model, double embed) {
 static const double host_step =
     205 * US; /* llama.cpp's profile: 200 us a step, and the wait for the device */
 
-/* --- resident: VRAM bandwidth and launches
- * -------------------------------------------------------------------- */
+/* --- resident: VRAM bandwidth and launches ---------------------------------------------------- */
 
 static double llama3_8b_4090(void) {
     double weights = streamed(16.0605 * GB, 1.0507 * GB) / (982.8 * GB); /* 1,008 GB/s x .975 */
@@ -59,8 +58,7 @@ static double llama3_8b_16k_3060(void) {
     return weights + kv + dense_layers(32, 4, 5.1) + 3 * 9.1 * US + host_step;
 }
 
-/* --- prefetch: what does not fit beside two slots crosses the link
- * ----------------------------------------------- */
+/* --- prefetch: what does not fit beside two slots crosses the link ---------------------------- */
 
 /* Bytes that cross each step: whole layers, so that what VRAM pins is a whole number of them. */
 static double crossing(double weights, double vram, double layer, double other) {
@@ -101,8 +99,7 @@ static double opt_30b_t4(void) {
     return cross / (12.2 * GB);
 }
 
-/* --- split: chosen experts in RAM at the CPU's rate, the rest in VRAM
- * ------------------------------------------------ */
+/* --- split: chosen experts in RAM at the CPU's rate, the rest in VRAM ------------------------- */
 
 /* A layer with routed experts: 12 launches, attention 12 us. */
 static double moe_layers(int n, double fixed_us, double gap_us) {

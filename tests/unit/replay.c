@@ -187,8 +187,7 @@ static void the_window_changes_nothing_here(void) {
     CHECK_REL(ok(&s).makespan_s, wide, 1e-12);
 }
 
-/* --- a collective, by a policy of the test's own
- * ------------------------------------------------------------------- */
+/* --- a collective, by a policy of the test's own ---------------------------------------------- */
 
 static sw_status reduce_access(void *po, sw_plan *p, const sw_event *ev, sw_error *err) {
     (void)po;
@@ -235,8 +234,7 @@ static void all_reduce_takes_what_its_copies_take(void) {
     sw_yaml_free(m);
 }
 
-/* --- a closed loop, by a source of the test's own
- * --------------------------------------------------------------------- */
+/* --- a closed loop, by a source of the test's own --------------------------------------------- */
 
 typedef struct loop_ctx {
     int declared, asked;
