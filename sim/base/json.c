@@ -1,12 +1,12 @@
 /* JSON through jansson (see json.h). */
 #include "sim/base/json.h"
+#include "sim/base/stream.h"
 #include "sim/base/vec.h"
 #include <assert.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 
-enum { MAX_DEPTH = 256, MAX_BYTES = 256 << 20, MAX_VALUES = 4000000 };
+enum { MAX_DEPTH = 256, MAX_MIB = 256, MAX_BYTES = MAX_MIB << 20, MAX_VALUES = 4000000 };
 
 /* Depth and number of values (a value takes up to 150 bytes of memory, and two of text), before
  * jansson recurses or allocates; strings are skipped. Counts may be wrong behind a syntax error,
@@ -52,21 +52,11 @@ sw_status sw_json_parse(const char *text, size_t bytes, const char *name, json_t
 }
 
 sw_status sw_json_load(const char *path, json_t **out, sw_error *err) {
-    FILE *f = fopen(path, "rb");
-    if (!f) return sw_fail(err, SW_INPUT, "%s: cannot open: %s", path, strerror(errno));
-    SW_VEC(char) text = {0};
-    size_t got = 1;
-    sw_status st = SW_OK;
-    while (!st && got) {
-        if (!sw_vec_reserve(&text, text.n + 65536))
-            st = sw_fail(err, SW_MEMORY, "out of memory");
-        else if ((text.n += got = fread(text.v + text.n, 1, 65536, f)) > MAX_BYTES)
-            st = sw_fail(err, SW_INPUT, "%s: over 256 MiB", path);
-    }
-    if (!st && ferror(f)) st = sw_fail(err, SW_INPUT, "%s: cannot read: %s", path, strerror(errno));
-    fclose(f);
-    if (!st) st = sw_json_parse(text.v, text.n, path, out, err);
-    sw_vec_free(&text);
+    char *text;
+    size_t bytes;
+    SW_TRY(sw_file_load(path, MAX_MIB, &text, &bytes, err));
+    sw_status st = sw_json_parse(text, bytes, path, out, err);
+    free(text);
     return st;
 }
 

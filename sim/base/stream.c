@@ -11,6 +11,32 @@
 
 enum { BUFFER = 256 << 10, MAX_LINE = 16 << 20 };
 
+/* --- whole files -------------------------------------------------------------------------------- */
+
+sw_status sw_file_load(const char *path, unsigned max_mib, char **text, size_t *bytes,
+                       sw_error *err) {
+    FILE *f = fopen(path, "rb");
+    if (!f) return sw_fail(err, SW_INPUT, "%s: cannot open: %s", path, strerror(errno));
+    SW_VEC(char) all = {0};
+    size_t got = 1;
+    sw_status st = SW_OK;
+    while (!st && got) {
+        if (!sw_vec_reserve(&all, all.n + 65536))
+            st = sw_fail(err, SW_MEMORY, "out of memory");
+        else if ((all.n += got = fread(all.v + all.n, 1, 65536, f)) > (size_t)max_mib << 20)
+            st = sw_fail(err, SW_INPUT, "%s: over %u MiB", path, max_mib);
+    }
+    if (!st && ferror(f)) st = sw_fail(err, SW_INPUT, "%s: cannot read: %s", path, strerror(errno));
+    fclose(f);
+    if (st) {
+        sw_vec_free(&all);
+        return st;
+    }
+    *text = all.v;
+    *bytes = all.n;
+    return SW_OK;
+}
+
 /* --- in --------------------------------------------------------------------------------------- */
 
 struct sw_reader {

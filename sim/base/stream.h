@@ -9,6 +9,12 @@
 #include "sim/base/error.h"
 #include <stdbool.h>
 
+/** A whole file as it lies on disk (never unpacked), into memory that the caller frees.
+ *  max_mib  the most that is read
+ *  Fails    SW_INPUT: cannot open or read, larger than max_mib; nothing is allocated then. */
+sw_status sw_file_load(const char *path, unsigned max_mib, char **text, size_t *bytes,
+                       sw_error *err);
+
 typedef struct sw_reader sw_reader;
 typedef struct sw_writer sw_writer;
 

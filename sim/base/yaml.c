@@ -1,9 +1,9 @@
 /* YAML as a tree (see yaml.h), built from libyaml's events. The document is an arena: nodes and
  * strings die together. An alias shares the node of its anchor; what it stands for is counted, so
  * that a bomb of aliases stops at the limit. */
+#include "sim/base/stream.h"
 #include "sim/base/vec.h"
 #include "sim/base/yaml_parts.h"
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <yaml.h>
@@ -12,7 +12,8 @@ enum {
     MAX_NODES = 1000000,
     MAX_ANCHORS = 1000, /* each alias looks through them */
     MAX_TAG_LINES = 64, /* libyaml holds each against all before it */
-    MAX_BYTES = 64 << 20,
+    MAX_MIB = 64,
+    MAX_BYTES = MAX_MIB << 20,
     MAX_SCALAR = 1 << 20
 };
 
@@ -360,21 +361,11 @@ sw_status sw_yaml_parse(const char *text, size_t bytes, const char *name, sw_yam
 }
 
 sw_status sw_yaml_load(const char *path, sw_yaml **out, sw_error *err) {
-    FILE *f = fopen(path, "rb");
-    if (!f) return sw_fail(err, SW_INPUT, "%s: cannot open: %s", path, strerror(errno));
-    SW_VEC(char) text = {0};
-    size_t got = 1;
-    sw_status st = SW_OK;
-    while (!st && got) {
-        if (!sw_vec_reserve(&text, text.n + 65536))
-            st = sw_fail(err, SW_MEMORY, "out of memory");
-        else if ((text.n += got = fread(text.v + text.n, 1, 65536, f)) > MAX_BYTES)
-            st = sw_fail(err, SW_INPUT, "%s: over 64 MiB", path);
-    }
-    if (!st && ferror(f)) st = sw_fail(err, SW_INPUT, "%s: cannot read: %s", path, strerror(errno));
-    fclose(f);
-    if (!st) st = sw_yaml_parse(text.v, text.n, path, out, err);
-    sw_vec_free(&text);
+    char *text;
+    size_t bytes;
+    SW_TRY(sw_file_load(path, MAX_MIB, &text, &bytes, err));
+    sw_status st = sw_yaml_parse(text, bytes, path, out, err);
+    free(text);
     return st;
 }
 
