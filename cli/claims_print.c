@@ -1,6 +1,5 @@
 /* Claims with their figures and verdicts: for people, as Markdown, as JSON (see claims.h). */
 #include "cli/claims.h"
-#include "cli/out.h"
 #include <math.h>
 #include <string.h>
 
@@ -142,5 +141,5 @@ sw_status sw_claims_json(const sw_claim_answer *a, size_t n, const char *path, s
     json_object_set_new(o, "schema", json_integer(SW_JSON_SCHEMA));
     for (size_t i = 0; i < n; i++) json_array_append_new(list, object(&a[i]));
     json_object_set_new(o, "claims", list);
-    return sw_write_json(o, path, err);
+    return sw_json_write(o, path, err);
 }

@@ -60,7 +60,7 @@ static sw_status show(const char *word, const model_opts *o, sw_error *err) {
     bool silent = o->quiet || (o->json && !strcmp(o->json, "-"));
     sw_status st = silent ? SW_OK : sw_model_text(m, &s, stdout, err);
     fflush(stdout);
-    if (!st && o->json) st = sw_write_json(sw_model_json(m), o->json, err);
+    if (!st && o->json) st = sw_json_write(sw_model_json(m), o->json, err);
     sw_model_free(m);
     return st;
 }

@@ -107,7 +107,7 @@ static sw_status info(const stream *s, const trace_opts *o, sw_error *err) {
     if (!st && o->run.json) {
         json_t *all = sw_trace_json(scan, s->name);
         sw_trace_use_json(&use, all);
-        st = sw_write_json(all, o->run.json, err);
+        st = sw_json_write(all, o->run.json, err);
     }
     sw_scan_free(scan);
     return st;

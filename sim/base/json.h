@@ -43,5 +43,8 @@ sw_status sw_jobj_fail(sw_jobj o, const char *key, sw_error *err, const char *fm
 char *sw_json_double(char *buf, double x);
 /** Text of a value, two-space indentation, '\n' at the end; malloc'd, NULL when out of memory. */
 char *sw_json_text(const json_t *value);
+/** Writes the document to a file ("-": standard output), whole or not at all. The reference is given back in every case;
+ *  NULL counts as out of memory. Fails SW_IO, SW_MEMORY. */
+sw_status sw_json_write(json_t *value, const char *path, sw_error *err);
 
 #endif

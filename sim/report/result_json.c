@@ -125,15 +125,5 @@ sw_status sw_report_json(const sw_report *runs, size_t n, bool compare, const ch
     } else {
         out = sw_report_object(&runs[0]);
     }
-    char *text = out ? sw_json_text(out) : NULL;
-    json_decref(out);
-    if (!text) return sw_fail(err, SW_MEMORY, "out of memory");
-    sw_writer *w;
-    sw_status st = sw_writer_open(path, &w, err);
-    if (!st) {
-        sw_writer_put(w, text, strlen(text));
-        st = sw_writer_commit(w, err);
-    }
-    free(text);
-    return st;
+    return sw_json_write(out, path, err);
 }
