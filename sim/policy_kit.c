@@ -105,6 +105,34 @@ sw_status sw_kit_demand(sw_plan *p, const sw_event *ev, int unit, sw_recency *r,
     return sync ? sw_plan_sync(p, unit, err) : SW_OK;
 }
 
+/* --- demand --------------------------------------------------------------------------------- */
+
+const sw_param sw_demand_params[SW_DEMAND_PARAMS] = {
+    {"sync", SW_PARAM_BOOL, "true", 0, 0, NULL, offsetof(sw_demand, sync),
+     "the host waits for each copy and each op, so that nothing overlaps"},
+};
+
+sw_status sw_demand_open(void *po, sw_plan *p, sw_error *err) {
+    sw_demand *d = po;
+    d->unit = sw_topology_primary_unit(sw_plan_topology(p));
+    return sw_recency_open(&d->recent, sw_plan_scan(p)->n_blocks)
+               ? SW_OK
+               : sw_fail(err, SW_MEMORY, "out of memory");
+}
+
+sw_status sw_demand_access(void *po, sw_plan *p, const sw_event *ev, sw_error *err) {
+    sw_demand *d = po;
+    bool done;
+    SW_TRY(sw_kit_gather(p, ev, &done, err));
+    return done ? SW_OK : sw_kit_demand(p, ev, d->unit, &d->recent, d->sync, err);
+}
+
+void sw_demand_close(void *po) {
+    sw_recency_close(&((sw_demand *)po)->recent);
+}
+
+/* --- what does not fit ------------------------------------------------------------------------ */
+
 sw_status sw_kit_missing(const sw_plan *p, int tier, uint64_t weights, uint64_t other,
                          sw_error *err) {
     char w[32], o[32], c[32], m[32];

@@ -25,6 +25,20 @@ uint32_t sw_recency_victim(sw_recency *r, const sw_plan *p, int tier, bool newes
  * tier, the CPU does them where the block lies. *done says whether the event was run. */
 sw_status sw_kit_gather(sw_plan *p, const sw_event *ev, bool *done, sw_error *err);
 
+/* The policies that fetch on demand differ in their victim only: this is the rest of them. Their context is an sw_demand, their slots are
+ * these, their options the table. */
+typedef struct sw_demand {
+    bool sync;         /* the host waits for each fetch and for the op: no overlap at all */
+    sw_recency recent; /* the weights in the fast tier */
+    int unit;
+} sw_demand;
+
+enum { SW_DEMAND_PARAMS = 1 };
+extern const sw_param sw_demand_params[SW_DEMAND_PARAMS];
+sw_status sw_demand_open(void *po, sw_plan *p, sw_error *err);
+sw_status sw_demand_access(void *po, sw_plan *p, const sw_event *ev, sw_error *err);
+void sw_demand_close(void *po);
+
 /** Fetches every weight of the event to the unit's tier (touching `r`) and runs it there. With
  * `sync` the host waits for each fetch and for the op: no overlap at all. An expert op whose
  * experts do not fit together runs in parts. Fails SW_SPACE when even one block does not fit. */

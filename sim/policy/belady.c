@@ -3,51 +3,21 @@
  * about time: a prefetcher that moves more bytes can be faster. */
 #include "sim/policy_kit.h"
 
-typedef struct ctx {
-    bool sync;
-    sw_recency resident; /* only as a set: order does not matter */
-    int unit;
-} ctx;
-
-static const sw_param params[] = {
-    {"sync", SW_PARAM_BOOL, "true", 0, 0, NULL, offsetof(ctx, sync),
-     "the host waits for each copy and each op, so that nothing overlaps"},
-};
-
-static sw_status belady_open(void *po, sw_plan *p, sw_error *err) {
-    ctx *c = po;
-    c->unit = sw_topology_primary_unit(sw_plan_topology(p));
-    return sw_recency_open(&c->resident, sw_plan_scan(p)->n_blocks)
-               ? SW_OK
-               : sw_fail(err, SW_MEMORY, "out of memory");
-}
-
-static sw_status belady_access(void *po, sw_plan *p, const sw_event *ev, sw_error *err) {
-    ctx *c = po;
-    bool done;
-    SW_TRY(sw_kit_gather(p, ev, &done, err));
-    return done ? SW_OK : sw_kit_demand(p, ev, c->unit, &c->resident, c->sync, err);
-}
-
 static uint32_t belady_victim(void *po, sw_plan *p, int tier, uint64_t bytes) {
-    ctx *c = po;
+    sw_recency *set = &((sw_demand *)po)->recent; /* as a set: its order does not matter */
     uint32_t best = SW_NONE;
     uint64_t farthest = 0;
     (void)bytes;
-    for (uint32_t b = c->resident.head, next; b != SW_NONE; b = next) {
-        next = c->resident.next[b];
+    for (uint32_t b = set->head, next; b != SW_NONE; b = next) {
+        next = set->next[b];
         if (!sw_plan_resident(p, b, tier)) {
-            sw_recency_drop(&c->resident, b);
+            sw_recency_drop(set, b);
             continue;
         }
         uint64_t use = sw_plan_evictable(p, b, tier) ? sw_plan_next_use(p, b) : 0;
         if (use > farthest) farthest = use, best = b;
     }
     return best;
-}
-
-static void belady_close(void *po) {
-    sw_recency_close(&((ctx *)po)->resident);
 }
 
 const sw_policy_ops sw_policy_belady = {
@@ -60,11 +30,11 @@ const sw_policy_ops sw_policy_belady = {
                       "prefetching, it promises nothing. "
                       "Reads the whole trace beforehand.",
                .flags = SW_POLICY_DEMAND | SW_POLICY_OFFLINE,
-               .ctx_bytes = sizeof(ctx),
-               .params = params,
-               .n_params = sizeof params / sizeof *params},
-    .open = belady_open,
-    .on_access = belady_access,
+               .ctx_bytes = sizeof(sw_demand),
+               .params = sw_demand_params,
+               .n_params = SW_DEMAND_PARAMS},
+    .open = sw_demand_open,
+    .on_access = sw_demand_access,
     .victim = belady_victim,
-    .close = belady_close,
+    .close = sw_demand_close,
 };

@@ -5,39 +5,9 @@
  * do (see also: accelerate), and the wrong choice whenever anything is known of the order. */
 #include "sim/policy_kit.h"
 
-typedef struct ctx {
-    bool sync;
-    sw_recency lru;
-    int unit;
-} ctx;
-
-static const sw_param params[] = {
-    {"sync", SW_PARAM_BOOL, "true", 0, 0, NULL, offsetof(ctx, sync),
-     "the host waits for each copy and each op, so that nothing overlaps"},
-};
-
-static sw_status demand_open(void *po, sw_plan *p, sw_error *err) {
-    ctx *c = po;
-    c->unit = sw_topology_primary_unit(sw_plan_topology(p));
-    return sw_recency_open(&c->lru, sw_plan_scan(p)->n_blocks)
-               ? SW_OK
-               : sw_fail(err, SW_MEMORY, "out of memory");
-}
-
-static sw_status demand_access(void *po, sw_plan *p, const sw_event *ev, sw_error *err) {
-    ctx *c = po;
-    bool done;
-    SW_TRY(sw_kit_gather(p, ev, &done, err));
-    return done ? SW_OK : sw_kit_demand(p, ev, c->unit, &c->lru, c->sync, err);
-}
-
 static uint32_t demand_victim(void *po, sw_plan *p, int tier, uint64_t bytes) {
     (void)bytes;
-    return sw_recency_victim(&((ctx *)po)->lru, p, tier, false);
-}
-
-static void demand_close(void *po) {
-    sw_recency_close(&((ctx *)po)->lru);
+    return sw_recency_victim(&((sw_demand *)po)->recent, p, tier, false);
 }
 
 const sw_policy_ops sw_policy_demand = {
@@ -50,11 +20,11 @@ const sw_policy_ops sw_policy_demand = {
                       "cross the link on every "
                       "token. The wrong choice whenever the order of accesses is known.",
                .flags = SW_POLICY_DEMAND,
-               .ctx_bytes = sizeof(ctx),
-               .params = params,
-               .n_params = sizeof params / sizeof *params},
-    .open = demand_open,
-    .on_access = demand_access,
+               .ctx_bytes = sizeof(sw_demand),
+               .params = sw_demand_params,
+               .n_params = SW_DEMAND_PARAMS},
+    .open = sw_demand_open,
+    .on_access = sw_demand_access,
     .victim = demand_victim,
-    .close = demand_close,
+    .close = sw_demand_close,
 };

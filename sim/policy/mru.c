@@ -3,39 +3,9 @@
  * choice when accesses have recency. */
 #include "sim/policy_kit.h"
 
-typedef struct ctx {
-    bool sync;
-    sw_recency recent;
-    int unit;
-} ctx;
-
-static const sw_param params[] = {
-    {"sync", SW_PARAM_BOOL, "true", 0, 0, NULL, offsetof(ctx, sync),
-     "the host waits for each copy and each op, so that nothing overlaps"},
-};
-
-static sw_status mru_open(void *po, sw_plan *p, sw_error *err) {
-    ctx *c = po;
-    c->unit = sw_topology_primary_unit(sw_plan_topology(p));
-    return sw_recency_open(&c->recent, sw_plan_scan(p)->n_blocks)
-               ? SW_OK
-               : sw_fail(err, SW_MEMORY, "out of memory");
-}
-
-static sw_status mru_access(void *po, sw_plan *p, const sw_event *ev, sw_error *err) {
-    ctx *c = po;
-    bool done;
-    SW_TRY(sw_kit_gather(p, ev, &done, err));
-    return done ? SW_OK : sw_kit_demand(p, ev, c->unit, &c->recent, c->sync, err);
-}
-
 static uint32_t mru_victim(void *po, sw_plan *p, int tier, uint64_t bytes) {
     (void)bytes;
-    return sw_recency_victim(&((ctx *)po)->recent, p, tier, true);
-}
-
-static void mru_close(void *po) {
-    sw_recency_close(&((ctx *)po)->recent);
+    return sw_recency_victim(&((sw_demand *)po)->recent, p, tier, true);
 }
 
 const sw_policy_ops sw_policy_mru = {
@@ -48,11 +18,11 @@ const sw_policy_ops sw_policy_mru = {
                       "recency (experts, hot and cold) it "
                       "is worse than LRU.",
                .flags = SW_POLICY_DEMAND,
-               .ctx_bytes = sizeof(ctx),
-               .params = params,
-               .n_params = sizeof params / sizeof *params},
-    .open = mru_open,
-    .on_access = mru_access,
+               .ctx_bytes = sizeof(sw_demand),
+               .params = sw_demand_params,
+               .n_params = SW_DEMAND_PARAMS},
+    .open = sw_demand_open,
+    .on_access = sw_demand_access,
     .victim = mru_victim,
-    .close = mru_close,
+    .close = sw_demand_close,
 };
