@@ -1,5 +1,5 @@
-/* spillway trace: looking into traces and making them. A trace is a recording, in any format that an
- * importer reads, or what a scenario's workload makes. */
+/* spillway trace: looking into traces and making them. A trace is a recording, in any format that
+ * an importer reads, or what a scenario's workload makes. */
 #include "cli/out.h"
 #include "cli/runs.h"
 #include "cli/trace_use.h"

@@ -1,5 +1,6 @@
-/* keep_first: a policy in thirty lines. The first layers that fit stay in VRAM for good; every other weight is read over the link
- * in place, and never copied (what vLLM's cpu_offload_gb does). Wrong when a weight is read more than once a step. */
+/* keep_first: a policy in thirty lines. The first layers that fit stay in VRAM for good; every
+ * other weight is read over the link in place, and never copied (what vLLM's cpu_offload_gb does).
+ * Wrong when a weight is read more than once a step. */
 #include "sim/policy_kit.h"
 
 typedef struct ctx {

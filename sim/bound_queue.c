@@ -48,7 +48,8 @@ typedef struct alike {
 
 enum { KINDS = 32, LOOK_BACK = 8 };
 
-/* Adds the cheaper side of each kind under every pair of weights. The grid is the inner loop: no calls, no branches. */
+/* Adds the cheaper side of each kind under every pair of weights. The grid is the inner loop: no
+ * calls, no branches. */
 static void price(const sw_bound_queue *q, const double *lambdas, const alike *kinds, int n,
                   double heap[SW_BOUND_LAMBDAS][SW_BOUND_WEIGHTS]) {
     double link_s = q->near_Bps > 0 ? 1 / q->near_Bps : 0,

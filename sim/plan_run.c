@@ -180,8 +180,8 @@ static sw_status settle(sw_plan *p, const sw_op *sealed, sw_error *err) {
     return SW_OK;
 }
 
-/* One op on one unit. In a part, only activations and the part's own uses count, and writes become
- * reads: the join that ends the event makes them. */
+/* One op on one unit. In a part only activations and the part's own uses count, and what it would
+ * change (RW) it only reads: the join that ends the event makes the writes. */
 static sw_status run(sw_plan *p, const sw_event *ev, uint32_t first, uint32_t n, double share,
                      int unit, bool part, sw_error *err) {
     const sw_topology *t = p->topo;

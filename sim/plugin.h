@@ -25,7 +25,8 @@ sw_status sw_plugin_find(const sw_plugin *const *table, size_t n, const char *ki
                          const char *name, sw_mark mark, const sw_plugin **out, sw_error *err);
 
 /** Allocates the plug-in's context and fills its options from `map` (may be NULL; its key "name" is
- *  ignored, and of a "workload" or "source" also "generator", "trace" and "format"). Free with free(). */
+ *  ignored, and of a "workload" or "source" also "generator", "trace" and "format"). Free with
+ *  free(). */
 sw_status sw_plugin_new(const sw_plugin *plugin, const char *kind, const sw_node *map, void **ctx,
                         sw_error *err);
 

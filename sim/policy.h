@@ -45,7 +45,7 @@ typedef struct sw_policy_ops {
 extern const sw_plugin *const sw_policy_table[];
 extern const size_t sw_policy_table_n;
 
-/* --- questions: O(1) unless said --------------------------------------------------------------- */
+/* --- questions: O(1) unless said -------------------------------------------------------------- */
 const sw_topology *sw_plan_topology(const sw_plan *p);
 const sw_scan *
 sw_plan_scan(const sw_plan *p); /* what exists and the peaks; use_at is NULL unless OFFLINE */
@@ -68,7 +68,7 @@ uint64_t sw_plan_next_use(sw_plan *p, uint32_t block);
 /** seq of the event at hand. */
 uint64_t sw_plan_now(const sw_plan *p);
 
-/* --- intents ----------------------------------------------------------------------------------- */
+/* --- intents ---------------------------------------------------------------------------------- */
 /** open only: the block lies in the tier when the run begins, at no cost. Weights keep their home
  * (RAM, else NVMe) as well. Fails SW_FIT when it has no room. */
 sw_status sw_plan_place(sw_plan *p, uint32_t block, int tier, sw_error *err);
@@ -81,7 +81,8 @@ sw_status sw_plan_prefetch(sw_plan *p, uint32_t block, int tier, sw_error *err);
 /** Takes the replica away: the only current one is copied to RAM, else NVMe, first; any other is
  * dropped. */
 sw_status sw_plan_evict(sw_plan *p, uint32_t block, int tier, sw_error *err);
-/** Lets a block of the event at hand be evicted already: its part has been run (sw_plan_run_part). */
+/** Lets a block of the event at hand be evicted already: its part has been run
+ *  (sw_plan_run_part). */
 void sw_plan_unlock(sw_plan *p, uint32_t block);
 void sw_plan_pin(sw_plan *p, uint32_t block, int tier, bool pinned);
 /** Runs the event at hand on the unit; each block is read where sw_plan_where says and written

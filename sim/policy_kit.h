@@ -25,8 +25,8 @@ uint32_t sw_recency_victim(sw_recency *r, const sw_plan *p, int tier, bool newes
  * tier, the CPU does them where the block lies. *done says whether the event was run. */
 sw_status sw_kit_gather(sw_plan *p, const sw_event *ev, bool *done, sw_error *err);
 
-/* The policies that fetch on demand differ in their victim only: this is the rest of them. Their context is an sw_demand, their slots are
- * these, their options the table. */
+/* The policies that fetch on demand differ in their victim only: this is the rest of them. Their
+ * context is an sw_demand, their slots are these, their options the table. */
 typedef struct sw_demand {
     bool sync;         /* the host waits for each fetch and for the op: no overlap at all */
     sw_recency recent; /* the weights in the fast tier */

@@ -163,10 +163,10 @@ void sw_topology_simple(sw_topology *out, double vram_Bps, uint64_t vram_bytes, 
                         double ram_Bps, uint64_t ram_bytes, double nvme_Bps, double gpu_flops,
                         double cpu_flops);
 
-/** What sensitivity scales, by name: "vram size", "vram bandwidth", "pcie", "ram bandwidth",
- * "nvme", "gpu compute", "cpu compute". Multiplies by `factor` every figure that follows from it
- * (resources, ceilings, port and route caps, peaks). Returns false if the machine has no such
- * thing. */
+/** What sensitivity scales, by name: "vram size", "pcie", "ram bandwidth" and the others of the
+ * list. Multiplies by `factor` every figure that follows from it (resources, ceilings, port and
+ * route caps, peaks; docs/machines.md).
+ * Returns false if the machine has no such thing. */
 extern const char *const sw_topology_knobs[];
 extern const size_t sw_topology_knobs_n;
 bool sw_topology_scale(sw_topology *t, const char *knob, double factor);

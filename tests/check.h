@@ -1,7 +1,8 @@
 /* The frame of a CUnit program: a table of tests, one suite, exit 1 on any failure.
  *
  *   static void adds(void) { CHECK(1 + 1 == 2); }
- *   SW_TESTS("arithmetic", {"adds", adds})                                                        */
+ *   SW_TESTS("arithmetic", {"adds", adds})
+ *    */
 #ifndef SW_TESTS_CHECK_H
 #define SW_TESTS_CHECK_H
 

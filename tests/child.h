@@ -1,5 +1,5 @@
-/* SimGrid is one simulation a process: each case runs in a child, forked before SimGrid is touched, and answers through shared
- * memory. */
+/* SimGrid is one simulation a process: each case runs in a child, forked before SimGrid is touched,
+ * and answers through shared memory. */
 #ifndef SW_TESTS_CHILD_H
 #define SW_TESTS_CHILD_H
 

@@ -1,11 +1,12 @@
-/* What a trace is like: sizes, peaks, working sets, reuse, order. Computed in one pass; memory grows
- * with the number of blocks, not with the length.
+/* What a trace is like: sizes, peaks, working sets, reuse, order. Computed in one pass; memory
+ * grows with the number of blocks, not with the length.
  *
  * touched         bytes that uses say really move
  * distinct        bytes of the different blocks used, each whole
  * working set     distinct bytes over a window of ops; the mean over all places of the window
  *                 (Denning 1968)
- * reuse distance  distinct bytes used since the last use of a block, itself included: an LRU cache of
+ * reuse distance  distinct bytes used since the last use of a block, itself included: an LRU cache
+ * of
  *                 at least that size still holds it (Mattson et al. 1970)
  * order           how often a weight block is followed by the same weight block as the last time
  * Rows gathered from an embedding count as touched, not as a use of the whole block. */
@@ -57,7 +58,8 @@ typedef struct sw_trace_info {
 /* One pass, event by event. */
 typedef struct sw_trace_meter sw_trace_meter;
 sw_trace_meter *sw_trace_meter_new(void); /* NULL when memory is out */
-/** Fails SW_INPUT when the event uses a block that does not live, or an id is beyond 16 M or sparse. */
+/** Fails SW_INPUT when the event uses a block that does not live, or an id is beyond 16 M or
+ *  sparse. */
 sw_status sw_trace_meter_put(sw_trace_meter *m, const sw_event *ev, sw_error *err);
 void sw_trace_meter_end(sw_trace_meter *m, sw_trace_info *out);
 void sw_trace_meter_free(sw_trace_meter *m);

@@ -1,10 +1,11 @@
 /* Can offloading work on this trace? (see judge.h)
  *
- * A step that uses W bytes of weights of which x do not fit must bring x over a link. Three ways out:
- * compute long enough meanwhile (flops a byte, and an order that a prefetch can follow); use few
- * weights much more than others, so that a cache serves most; or fit. None is open where one op
- * uses nearly all there is: its blocks must all be there while it runs. Rates for orientation: a link of
- * 25 GB/s (PCIe 4.0 x16), a GPU of 50 TFLOP/s, hence 2000 operations for each byte that arrives. */
+ * A step that uses W bytes of weights of which x do not fit must bring x over a link. Three ways
+ * out: compute long enough meanwhile (flops a byte, and an order that a prefetch can follow); use
+ * few weights much more than others, so that a cache serves most; or fit. None is open where one op
+ * uses nearly all there is: its blocks must all be there while it runs. Rates for orientation: a
+ * link of 25 GB/s (PCIe 4.0 x16), a GPU of 50 TFLOP/s, hence 2000 operations for each byte that
+ * arrives. */
 #include "traces/judge.h"
 #include <stdio.h>
 

@@ -1,6 +1,7 @@
 /* Writing traces in Spillway's own format (docs/trace-format.md): any stream of events to a file.
  *
- *   sw_swt_text   turns events into lines; knows the sizes of living blocks, so that an op that uses
+ *   sw_swt_text   turns events into lines; knows the sizes of living blocks, so that an op that
+ *   uses
  *                 a whole block says no more than its id
  *   sw_swt_file   a file of such lines, plain or gzip by its name (.gz) */
 #ifndef SW_SWT_WRITE_H
@@ -18,7 +19,8 @@ typedef struct sw_swt_text {
 
 /** Appends the header; `comment` (one line, may be NULL) says where the trace comes from. */
 sw_status sw_swt_begin(sw_swt_text *t, const char *comment, sw_error *err);
-/** Appends the event's line. Fails SW_INPUT, with nothing appended, when the event cannot be written:
+/** Appends the event's line. Fails SW_INPUT, with nothing appended, when the event cannot be
+ *  written:
  * an unknown kind or class, a number that is not finite, a name or id beyond the limits. */
 sw_status sw_swt_event(sw_swt_text *t, const sw_event *ev, sw_error *err);
 /** Appends the last line. */

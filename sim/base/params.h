@@ -1,5 +1,5 @@
-/* Options as rows of a table: parsing from YAML, defaults, ranges, help and did-you-mean come from the
- * row. A plug-in's options live in its own context struct at `offset`. */
+/* Options as rows of a table: parsing from YAML, defaults, ranges, help and did-you-mean come from
+ * the row. A plug-in's options live in its own context struct at `offset`. */
 #ifndef SW_BASE_PARAMS_H
 #define SW_BASE_PARAMS_H
 
@@ -33,7 +33,8 @@ typedef struct sw_param {
  *  Fails   SW_INPUT at the key's place: unknown key (did-you-mean), wrong type, out of range. */
 sw_status sw_params_read(const sw_param *table, size_t n, const sw_node *map, const char *what,
                          const char *const *ignore, size_t n_ignore, void *ctx, sw_error *err);
-/** The values in ctx, in table order, as a JSON object (new reference), quantities in base units. */
+/** The values in ctx, in table order, as a JSON object (new reference), quantities in base
+ *  units. */
 json_t *sw_params_json(const sw_param *table, size_t n, const void *ctx);
 /** A table for people: name, type, default, range, help. */
 void sw_params_help(const sw_param *table, size_t n, FILE *out);

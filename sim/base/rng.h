@@ -1,5 +1,5 @@
-/* Random numbers: xoshiro256** seeded by splitmix64 (Blackman and Vigna, 2018). Deterministic on every
- * platform; one state, one owner; the seed comes from the scenario. */
+/* Random numbers: xoshiro256** seeded by splitmix64 (Blackman and Vigna, 2018). Deterministic on
+ * every platform; one state, one owner; the seed comes from the scenario. */
 #ifndef SW_BASE_RNG_H
 #define SW_BASE_RNG_H
 

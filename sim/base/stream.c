@@ -11,7 +11,7 @@
 
 enum { BUFFER = 256 << 10, MAX_LINE = 16 << 20 };
 
-/* --- whole files -------------------------------------------------------------------------------- */
+/* --- whole files ------------------------------------------------------------------------------ */
 
 sw_status sw_file_load(const char *path, unsigned max_mib, char **text, size_t *bytes,
                        sw_error *err) {

@@ -2,7 +2,8 @@
  * The only file that includes <zlib.h> is stream.c.
  *
  * A writer writes to a temporary file beside the target and renames it on sw_writer_commit; without
- * commit nothing appears under the target's name. "-" is standard output; it, pipes and devices are written as they are. */
+ * commit nothing appears under the target's name. "-" is standard output; it, pipes and devices are
+ * written as they are. */
 #ifndef SW_BASE_STREAM_H
 #define SW_BASE_STREAM_H
 
@@ -19,9 +20,9 @@ typedef struct sw_reader sw_reader;
 typedef struct sw_writer sw_writer;
 
 sw_status sw_reader_open(const char *path, sw_reader **out, sw_error *err);
-/** The next line without its '\n' ("\r\n" too), NUL-terminated, valid until the next call; SW_END at the
- *  end. Fails SW_INPUT: a line over 16 MiB, a NUL byte, a corrupt or truncated gzip (with the offset
- *  in the compressed file). */
+/** The next line without its '\n' ("\r\n" too), NUL-terminated, valid until the next call; SW_END
+ *  at the end. Fails SW_INPUT: a line over 16 MiB, a NUL byte, a corrupt or truncated gzip (with
+ *  the offset in the compressed file). */
 sw_status sw_reader_line(sw_reader *r, char **line, size_t *bytes, sw_error *err);
 /** Up to n bytes; *got < n only at the end. */
 sw_status sw_reader_read(sw_reader *r, void *buf, size_t n, size_t *got, sw_error *err);

@@ -24,7 +24,8 @@ typedef enum sw_dim {
  *        was found and those that are possible. NaN, infinity, hex floats are refused. */
 sw_status sw_quantity_parse(const char *text, sw_dim dim, double *out, sw_error *err);
 
-/** As above for whole bytes, exact up to 2^63-1. "1.5 GiB" is fine, "0.3 B" is not; negative is not. */
+/** As above for whole bytes, exact up to 2^63-1. "1.5 GiB" is fine, "0.3 B" is not; negative is
+ *  not. */
 sw_status sw_bytes_parse(const char *text, uint64_t *out, sw_error *err);
 
 /** Formats for people, three or four significant digits: "39.6 GiB", "25.2 GB/s", "1.25 ms",

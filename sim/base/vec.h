@@ -19,7 +19,8 @@
         size_t n, cap;                                                                             \
     }
 
-/** Grows *items to hold `need` elements of `size` bytes; false (nothing changed) when memory is out. */
+/** Grows *items to hold `need` elements of `size` bytes; false (nothing changed) when memory is
+ *  out. */
 bool sw_grow(void **items, size_t *cap, size_t need, size_t size);
 
 #define sw_vec_reserve(vec, need)                                                                  \

@@ -1,7 +1,9 @@
 /* YAML as a tree of nodes with positions. The only file that includes <yaml.h> is yaml.c.
  *
- * The document owns every node and string; nodes are valid until sw_yaml_free. All scalars stay text
- * until a getter types them (no "Norway problem"). Refused, with position: duplicate keys, more than
+ * The document owns every node and string; nodes are valid until sw_yaml_free. All scalars stay
+ * text
+ * until a getter types them (no "Norway problem"). Refused, with position: duplicate keys, more
+ * than
  * one document, tags, merge keys, an alias inside its own anchor (a cycle), depth over 64 or
  * more than 1 M nodes (aliases expanded), more than 1000 anchors, files over 64 MiB, bytes that are
  * not UTF-8. */
@@ -36,9 +38,10 @@ const sw_node *sw_yaml_root(const sw_yaml *doc);
 void sw_yaml_free(sw_yaml *doc);
 
 /** Sets the node at a dotted path ("policy.depth") to what `text` parses to (a scalar, or YAML flow
- *  such as "[a, b]"), making the maps on the way; on the way a plain `policy: NAME`
- *  (allocator, backend) becomes {name: NAME}, any other scalar {use: NAME}. The new nodes' marks name `origin` ("--set"). The root changes: ask for it again.
- *  Fails SW_INPUT if the path runs through a scalar or a list index is out of range. */
+ *  such as "[a, b]"), making the maps on the way. On the way a plain `policy: NAME` (allocator,
+ *  backend) becomes {name: NAME}, any other scalar {use: NAME}. The new nodes' marks name `origin`
+ *  ("--set"). The root changes: ask for it again.
+ *  Fails SW_INPUT if the path runs through a quoted scalar or a list index is out of range. */
 sw_status sw_yaml_set(sw_yaml *doc, const char *path, const char *text, const char *origin,
                       sw_error *err);
 
@@ -46,7 +49,8 @@ sw_status sw_yaml_set(sw_yaml *doc, const char *path, const char *text, const ch
 const sw_node *sw_node_get(const sw_node *map, const char *key);
 /** As above, but a missing key fails with the map's position. */
 sw_status sw_node_need(const sw_node *map, const char *key, const sw_node **out, sw_error *err);
-/** Fails on the first key that is not among `allowed`, at its place, with a did-you-mean. Also fails
+/** Fails on the first key that is not among `allowed`, at its place, with a did-you-mean. Also
+ *  fails
  *  if `map` is no map; NULL passes. `what` names the map in the message ("machine"). */
 sw_status sw_node_keys(const sw_node *map, const char *what, const char *const *allowed, size_t n,
                        sw_error *err);
@@ -58,7 +62,8 @@ sw_status sw_node_int(const sw_node *node, const char *key, int64_t min, int64_t
                       sw_error *err);
 sw_status sw_node_num(const sw_node *node, const char *key, double min, double max, double *out,
                       sw_error *err);
-/** A quantity: a scalar "25 GB/s", or a catalogue figure {value, kind, source, note} of which the value
+/** A quantity: a scalar "25 GB/s", or a catalogue figure {value, kind, source, note} of which the
+ *  value
  *  is read. Must be > 0 unless zero_ok. */
 sw_status sw_node_quantity(const sw_node *node, const char *key, sw_dim dim, bool zero_ok,
                            double *out, sw_error *err);

@@ -1,5 +1,6 @@
-/* Overrides of a YAML tree (see sw_yaml_set). The nodes on the path are copied and the new root put in
- * place last: a failure changes nothing, and a value that an alias shares changes in one place only. */
+/* Overrides of a YAML tree (see sw_yaml_set). The nodes on the path are copied and the new root put
+ * in place last: a failure changes nothing, and a value that an alias shares changes in one place
+ * only. */
 #include "sim/base/vec.h"
 #include "sim/base/yaml_parts.h"
 
@@ -52,7 +53,8 @@ static sw_node *copy(sw_yaml *doc, const sw_node *from, size_t more) {
     return n;
 }
 
-/* What a plain scalar stands for: plug-ins are named, parts are used. `p` is the path behind its key. */
+/* What a plain scalar stands for: plug-ins are named, parts are used. `p` is the path behind its
+ * key. */
 static const char *short_for(const char *path, const char *p) {
     static const char *const plugins[] = {"policy.", "allocator.", "backend."};
     for (size_t i = 0; i < sizeof plugins / sizeof *plugins; i++)

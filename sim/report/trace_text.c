@@ -13,7 +13,8 @@ typedef struct group {
     uint64_t n, bytes, largest;
 } group;
 
-/* Sums over blocks as the trace has them, ids that are used again counted once, at their largest. */
+/* Sums over blocks as the trace has them, ids that are used again counted once, at their
+ * largest. */
 static void gather(const sw_scan *s, group *by) {
     for (uint32_t i = 0; i < s->n_blocks; i++) {
         const sw_block *b = &s->blocks[i];

@@ -1,8 +1,9 @@
 /* Question: what does an op cost on null and on simgrid, and how much of it is ours?
  *
- * null's ops are held against a plain loop of the same maxima; simgrid's against a bare SimGrid loop in the same run that does the
- * same activities (sleeps and transfers) with as many actors, and nothing else: no dependencies, no completions. The whole replay
- * (generator, policy, plan, ledger, account, bound) is timed on null. With --check the ratios are held against limits below
+ * null's ops are held against a plain loop of the same maxima; simgrid's against a bare SimGrid
+ * loop in the same run that does the same activities (sleeps and transfers) with as many actors,
+ * and nothing else: no dependencies, no completions. The whole replay (generator, policy, plan,
+ * ledger, account, bound) is timed on null. With --check the ratios are held against limits below
  * what a quiet machine shows. */
 #include "child.h"
 #include "sim/replay.h"
@@ -157,8 +158,8 @@ static long peak_kib(int n) {
     return after.ru_maxrss;
 }
 
-/* Memory does not grow with the length of a trace: ten times as many events, as much memory. The shorter first: children's maximum
- * only grows. */
+/* Memory does not grow with the length of a trace: ten times as many events, as much memory. The
+ * shorter first: children's maximum only grows. */
 static bool memory_is_constant(void) {
     long few = peak_kib(100), many = peak_kib(2000);
     printf("peak memory,2000,%ld,KiB,%.2f of a trace 20 times shorter\n", many,
@@ -244,7 +245,8 @@ static void bare_child(void *arg) {
     bare->s = now_s() - t0;
 }
 
-/* The median of five pairs, one after the other, so that a machine whose speed drifts does not decide. */
+/* The median of five pairs, one after the other, so that a machine whose speed drifts does not
+ * decide. */
 static double simgrid_over_bare(void) {
     double ratio[5];
     timing *a = shared(sizeof *a), *b = shared(sizeof *b);

@@ -1,5 +1,6 @@
-/* Question: do three independent answers agree? simgrid, null, and a small fluid simulator written here that shares no code with
- * either. Without contention simgrid and null agree within 1e-9 and 1 ns an activity; with it, simgrid and the fluid one. */
+/* Question: do three independent answers agree? simgrid, null, and a small fluid simulator written
+ * here that shares no code with either. Without contention simgrid and null agree within 1e-9 and 1
+ * ns an activity; with it, simgrid and the fluid one. */
 #include "check.h"
 #include "child.h"
 #include "sim/backend.h"
@@ -19,7 +20,7 @@ typedef struct plan { /* a run: a machine and its ops, and when they ended */
     sw_status status;
 } plan;
 
-/* --- running on a backend --------------------------------------------------------------------------------- */
+/* --- running on a backend --------------------------------------------------------------------- */
 
 static const sw_backend_ops *backend;
 static void *be;
@@ -56,7 +57,7 @@ static plan *on_simgrid(const plan *from) {
     return p;
 }
 
-/* --- random plans ---------------------------------------------------------------------------------------------- */
+/* --- random plans ----------------------------------------------------------------------------- */
 
 static double between(sw_rng *r, double lo, double hi) {
     return lo + (hi - lo) * sw_rng_unit(r);
@@ -119,9 +120,10 @@ static plan *random_plan(uint64_t seed, int n, bool serial) {
     return p;
 }
 
-/* --- the fluid simulator ----------------------------------------------------------------------------------------- */
+/* --- the fluid simulator ---------------------------------------------------------------------- */
 
-/* Max-min by bottlenecks: the resource (or cap) with the least share for each of its open flows settles them; repeat. */
+/* Max-min by bottlenecks: the resource (or cap) with the least share for each of its open flows
+ * settles them; repeat. */
 static void rates(const sw_topology *t, const sw_flow **f, int n, double *rate) {
     double left[SW_RES_MAX];
     bool settled[64] = {false};
@@ -198,7 +200,7 @@ static void fluid(const plan *p, state *s) {
     }
 }
 
-/* --- the tests ---------------------------------------------------------------------------------------------------------- */
+/* --- the tests -------------------------------------------------------------------------------- */
 
 static void without_contention_null_and_simgrid_agree(void) {
     double worst = 0;

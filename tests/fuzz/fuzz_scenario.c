@@ -1,5 +1,5 @@
-/* Fuzzes scenario files against the catalogue of the source tree: any text gives a resolved scenario
- * that can be written as JSON, or one line. */
+/* Fuzzes scenario files against the catalogue of the source tree: any text gives a resolved
+ * scenario that can be written as JSON, or one line. */
 #include "sim/scenario.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Fuzzes the YAML tree and its typed getters: any text gives a tree whose nodes keep the promises of
- * yaml.h, or one line. What follows a NUL byte is an override, PATH=VALUE. */
+/* Fuzzes the YAML tree and its typed getters: any text gives a tree whose nodes keep the promises
+ * of yaml.h, or one line. What follows a NUL byte is an override, PATH=VALUE. */
 #include "sim/base/yaml.h"
 #include <math.h>
 #include <stdlib.h>

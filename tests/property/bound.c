@@ -237,8 +237,9 @@ static double random_trace(const sw_topology *t, uint64_t seed) {
     return out.total_s;
 }
 
-/* The exact optimum is monotone; the part of it that needs no chain is sought on a grid of weights (sim/bound_queue.c), which may
- * miss the optimum of the slower machine by more than that of the faster one: half a percent at most was seen. */
+/* The exact optimum is monotone; the part of it that needs no chain is sought on a grid of weights
+ * (sim/bound_queue.c), which may miss the optimum of the slower machine by more than that of the
+ * faster one: half a percent at most was seen. */
 static const double grid = 0.01;
 
 static void monotone(void) {

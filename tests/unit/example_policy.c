@@ -1,4 +1,5 @@
-/* Question: does the worked example of docs/policies.md compile, run, and stand in the document as it is? */
+/* Question: does the worked example of docs/policies.md compile, run, and stand in the document as
+ * it is? */
 #include "../../examples/keep_first.c"
 #include "check.h"
 #include "sim/replay.h"

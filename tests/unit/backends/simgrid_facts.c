@@ -1,5 +1,5 @@
-/* Question: is SimGrid still as we know it? Each fact shaped the backend (backends/platform.h, docs/model.md); if a new version changes one,
- * this says which. */
+/* Question: is SimGrid still as we know it? Each fact shaped the backend (backends/platform.h,
+ * docs/model.md); if a new version changes one, this says which. */
 #include "backends/platform.h"
 #include "check.h"
 #include "child.h"
@@ -68,7 +68,7 @@ static shot *shoot(const char *xml, bool ours, void (*actors)(void)) {
     return s;
 }
 
-/* --- the defaults describe TCP ------------------------------------------------------------------------ */
+/* --- the defaults describe TCP ---------------------------------------------------------------- */
 
 #define ONE_LINK                                                                                   \
     "<link id=\"l\" bandwidth=\"25e9Bps\" latency=\"10us\"/><route src=\"a\" dst=\"b\"><link_ctn " \
@@ -90,7 +90,7 @@ static void defaults_describe_tcp(void) {
               1e-9); /* with our settings: 10 us + 1 us */
 }
 
-/* --- flows share in inverse proportion to their latency ------------------------------------------------------ */
+/* --- flows share in inverse proportion to their latency --------------------------------------- */
 
 static void send_ab(int argc, char **argv) {
     (void)argc, (void)argv;
@@ -125,7 +125,10 @@ static void latency_weighs_in_sharing(void) {
     CHECK_REL(s->t[1], 0.4, 1e-9);
 }
 
-/* --- the loopback ------------------------------------------------------------------------------------------------- */
+/* --- the loopback
+ * ------------------------------------------------------------------------------------------------- *
+ *  *
+ *  ------------------------------------------------------------------------------------------------- */
 
 static void send_aa(int argc, char **argv) {
     (void)argc, (void)argv;
@@ -140,7 +143,7 @@ static void loopback_has_a_speed_of_its_own(void) {
     CHECK_REL(shoot(ONE_LINK, true, one_loop)->t[0], 1.0, 0.01); /* 10 GB/s */
 }
 
-/* --- a link named twice --------------------------------------------------------------------------------------------- */
+/* --- a link named twice ----------------------------------------------------------------------- */
 
 static void a_link_named_twice_is_used_twice(void) {
     const char *xml =
@@ -154,7 +157,7 @@ static void a_link_named_twice_is_used_twice(void) {
     CHECK_REL(s->t[1], 3.0, 1e-9);
 }
 
-/* --- deadlock, waking order, short sleeps -------------------------------------------------------------------------------- */
+/* --- deadlock, waking order, short sleeps ----------------------------------------------------- */
 
 static void wait_for_ever(int argc, char **argv) {
     (void)argc, (void)argv;
@@ -202,7 +205,7 @@ static void short_sleeps_stay_within_a_nanosecond(void) {
     CHECK(t >= 0 && t <= 1e-9 + 1e-15);
 }
 
-/* --- what aborts ---------------------------------------------------------------------------------------------------------------- */
+/* --- what aborts ------------------------------------------------------------------------------ */
 
 static void load_twice(void *arg) {
     (void)arg;
@@ -232,7 +235,7 @@ static void mistakes_end_the_process(void) {
     CHECK(in_child(no_file, NULL) != 0);
 }
 
-/* --- our backend: a run that stalls is an error that names the ops ------------------------------------------------------------------ */
+/* --- our backend: a run that stalls is an error that names the ops ---------------------------- */
 
 typedef struct stall {
     sw_status status;

@@ -1,4 +1,5 @@
-/* Do tables of options take defaults, ranges and types from their rows, and name the key that is wrong? */
+/* Do tables of options take defaults, ranges and types from their rows, and name the key that is
+ * wrong? */
 #include "sim/base/params.h"
 #include "base.h"
 

@@ -1,5 +1,5 @@
-/* Are lines and bytes read as they are from plain and gzip files, and broken ones refused in one line?
- * What is written: writer.c. */
+/* Are lines and bytes read as they are from plain and gzip files, and broken ones refused in one
+ * line? What is written: writer.c. */
 #include "sim/base/stream.h"
 #include "base.h"
 

@@ -1,4 +1,5 @@
-/* Does the YAML reader keep what was written, with its place, and refuse hostile texts in one line? */
+/* Does the YAML reader keep what was written, with its place, and refuse hostile texts in one
+ * line? */
 #include "sim/base/yaml.h"
 #include "base.h"
 

@@ -1,4 +1,5 @@
-/* Does the reader of traces take what the format's page says, and refuse all else with its place? */
+/* Does the reader of traces take what the format's page says, and refuse all else with its
+ * place? */
 #include "stream.h"
 #include "traces/swt_write.h"
 
