@@ -9,8 +9,8 @@
 #ifndef SW_BACKEND_H
 #define SW_BACKEND_H
 
-#include "sim/op.h"
 #include "sim/plugin.h"
+#include "sim/trace.h"
 
 #define SW_BACKEND_VIRTUAL_TIME 1u /* time is simulated: same bytes out every time */
 #define SW_BACKEND_MOVES_BYTES  2u /* really moves and checks data */
@@ -26,6 +26,9 @@ typedef struct sw_backend_ops {
      * an actor), and returns body's status, or its own failure (SW_RUN naming the ops that never
      * finished). */
     sw_status (*run)(void *be, sw_body_fn *body, void *arg, sw_error *err);
+    /* From body, before the first submit. Optional: for backends that move bytes. A replica that
+     * exists when time starts: the whole block, version 0. */
+    sw_status (*place)(void *be, const sw_block *block, int tier, uint64_t addr, sw_error *err);
     /* From body. Ids ascend without gaps from 1. The ops stay where they are until waited for. */
     sw_status (*submit)(void *be, const sw_op *ops, uint32_t n, sw_error *err);
     /* From body. Blocks until every op with id <= upto has ended, then returns the completions of

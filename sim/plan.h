@@ -79,8 +79,10 @@ sw_status sw_plan_open(const sw_topology *topo, const sw_runtime *rt, const sw_s
                        const sw_alloc_ops *alloc, const sw_node *alloc_map, sw_plan **out,
                        sw_error *err);
 void sw_plan_close(sw_plan *p);
-/** Lets the policy place blocks, gives the rest their homes, and tells the observers. */
-sw_status sw_plan_begin(sw_plan *p, const sw_observer *obs, uint32_t n_obs, sw_error *err);
+/** Lets the policy place blocks, and gives the rest their homes. */
+sw_status sw_plan_begin(sw_plan *p, sw_error *err);
+/** Tells an observer of every replica there is. */
+sw_status sw_plan_tell(const sw_plan *p, const sw_observer *obs, sw_error *err);
 /** Handles one event. Ops go to p->chunk. */
 sw_status sw_plan_event(sw_plan *p, uint64_t seq, const sw_event *ev, sw_error *err);
 /** Closes the last step's figures. */

@@ -42,7 +42,7 @@ static sw_status homes(sw_plan *p, sw_error *err) {
     return SW_OK;
 }
 
-sw_status sw_plan_begin(sw_plan *p, const sw_observer *obs, uint32_t n_obs, sw_error *err) {
+sw_status sw_plan_begin(sw_plan *p, sw_error *err) {
     p->opening = true;
     for (uint32_t i = 0; i < p->scan->n_blocks; i++)
         if (p->scan->is_static[i])
@@ -50,13 +50,15 @@ sw_status sw_plan_begin(sw_plan *p, const sw_observer *obs, uint32_t n_obs, sw_e
     if (p->policy->open) SW_TRY(p->policy->open(p->policy_ctx, p, err));
     SW_TRY(homes(p, err));
     p->opening = false;
-    for (uint32_t o = 0; o < n_obs; o++)
-        for (size_t i = 0; obs[o].placed && i < p->ledger.entries.n; i++) {
-            const sw_entry *e = &p->ledger.entries.v[i];
-            for (int k = 0; k < e->n_replicas; k++)
-                SW_TRY(obs[o].placed(obs[o].arg, &e->block, e->replicas[k].tier,
-                                     e->replicas[k].addr, err));
-        }
+    return SW_OK;
+}
+
+sw_status sw_plan_tell(const sw_plan *p, const sw_observer *obs, sw_error *err) {
+    for (size_t i = 0; obs->placed && i < p->ledger.entries.n; i++) {
+        const sw_entry *e = &p->ledger.entries.v[i];
+        for (int k = 0; k < e->n_replicas; k++)
+            SW_TRY(obs->placed(obs->arg, &e->block, e->replicas[k].tier, e->replicas[k].addr, err));
+    }
     return SW_OK;
 }
 

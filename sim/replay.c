@@ -107,7 +107,11 @@ static sw_status body(void *arg, sw_error *err) {
     for (uint32_t o = 0; o < l->r->n_observers; o++)
         if (l->r->observers[o].begin)
             SW_TRY(l->r->observers[o].begin(l->r->observers[o].arg, l->topo, err));
-    SW_TRY(sw_plan_begin(l->plan, l->r->observers, l->r->n_observers, err));
+    SW_TRY(sw_plan_begin(l->plan, err));
+    const sw_observer backend = {.arg = l->backend, .placed = l->r->backend->place};
+    SW_TRY(sw_plan_tell(l->plan, &backend, err));
+    for (uint32_t o = 0; o < l->r->n_observers; o++)
+        SW_TRY(sw_plan_tell(l->plan, &l->r->observers[o], err));
     return events(l, err);
 }
 
