@@ -168,7 +168,7 @@ static sw_status prepare(loop *l, sw_error *err) {
 
 static sw_status run_backend(loop *l, sw_error *err) {
     const sw_backend_ops *b = l->r->backend;
-    SW_TRY(sw_plugin_new(&b->plugin, "backend", NULL, &l->backend, err));
+    SW_TRY(sw_plugin_new(&b->plugin, "backend", l->r->backend_map, &l->backend, err));
     sw_status st = b->open(l->backend, l->topo, err);
     if (st == SW_OK) st = b->run(l->backend, body, l, err);
     if (st == SW_OK) st = collect(l, err);

@@ -22,6 +22,7 @@ typedef struct sw_replay {
     const sw_alloc_ops *alloc; /* for every tier but NVMe (which is bump allocated) */
     const sw_node *alloc_map;
     const sw_backend_ops *backend;
+    const sw_node *backend_map;
     uint32_t chunk_ops, window_chunks; /* 0: 512 and 8 */
     sw_writer *decisions;              /* the decision log goes here; NULL: only its hash is kept */
     const sw_observer *observers;

@@ -103,12 +103,14 @@ static sw_status find_plugins(sw_scenario *s, const sw_node *root, sw_error *err
     SW_TRY(named(node, "allocator", "name", "best_fit", &name, &s->alloc_map, &mark, err));
     SW_TRY(
         sw_plugin_find(sw_alloc_table, sw_alloc_table_n, "allocator", name, mark, &s->alloc, err));
-    const sw_node *ignored;
     node = sw_node_get(root, "backend");
-    SW_TRY(named(node, "backend", "name", "simgrid", &name, &ignored, &mark, err));
-    static const char *const backends[] = {"null", "simgrid"};
-    if (strcmp(name, backends[0]) && strcmp(name, backends[1])) {
-        const char *near = sw_nearest(name, backends, 2);
+    SW_TRY(named(node, "backend", "name", "simgrid", &name, &s->backend_map, &mark, err));
+    static const char *const backends[] = {"null", "simgrid", "host", "cuda"};
+    enum { N_BACKENDS = sizeof backends / sizeof *backends };
+    bool known = false;
+    for (size_t i = 0; i < N_BACKENDS; i++) known |= !strcmp(name, backends[i]);
+    if (!known) {
+        const char *near = sw_nearest(name, backends, N_BACKENDS);
         return sw_fail_at(err, SW_INPUT, mark, "backend", "unknown backend \"%s\"%s%s%s", name,
                           near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
     }
@@ -223,5 +225,6 @@ void sw_scenario_replay(const sw_scenario *s, sw_replay *out) {
                        .policy = (const sw_policy_ops *)s->policy,
                        .policy_map = s->policy_map,
                        .alloc = (const sw_alloc_ops *)s->alloc,
-                       .alloc_map = s->alloc_map};
+                       .alloc_map = s->alloc_map,
+                       .backend_map = s->backend_map};
 }
