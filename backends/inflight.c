@@ -93,6 +93,10 @@ void sw_inflight_start(sw_inflight *f, int queue, double now_s) {
     r->start_s = now_s;
 }
 
+void sw_inflight_paged(sw_inflight *f, int queue, double waited_s) {
+    f->ring[f->head[queue] & f->mask].paged_s = waited_s;
+}
+
 uint64_t sw_inflight_end(sw_inflight *f, int queue, double now_s) {
     sw_inflight_rec *r = rec(f, f->head[queue]);
     uint64_t ready = 0;
@@ -119,7 +123,7 @@ uint32_t sw_inflight_take(sw_inflight *f, uint64_t upto, sw_done *out, uint32_t 
     uint32_t n = 0;
     for (; f->first <= upto && f->first < f->next && n < cap; f->first++) {
         const sw_inflight_rec *r = rec(f, f->first);
-        out[n++] = (sw_done){f->first, r->start_s, r->end_s};
+        out[n++] = (sw_done){f->first, r->start_s, r->end_s, r->paged_s};
     }
     return n;
 }
@@ -136,7 +140,7 @@ uint32_t sw_inflight_fresh(sw_inflight *f, sw_done *out, uint32_t cap) {
         sw_inflight_rec *r = rec(f, id);
         if (!r->done || r->told) continue;
         r->told = true;
-        out[n++] = (sw_done){id, r->start_s, r->end_s};
+        out[n++] = (sw_done){id, r->start_s, r->end_s, r->paged_s};
     }
     qsort(out, n, sizeof *out, by_end);
     return n;

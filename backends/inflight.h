@@ -17,7 +17,7 @@ _Static_assert(SW_QUEUES_MAX <= 64, "a set of queues is a bit mask");
 
 typedef struct sw_inflight_rec {
     const sw_op *op;
-    double start_s, end_s;
+    double start_s, end_s, paged_s;
     uint64_t next;    /* behind it in its queue; 0 none */
     uint32_t pending; /* ops that it still waits for */
     uint32_t edges;   /* first of the list of those that wait for it */
@@ -57,6 +57,8 @@ static inline const sw_op *sw_inflight_first(const sw_inflight *f, int queue) {
 }
 /** The queue's first op starts. */
 void sw_inflight_start(sw_inflight *f, int queue, double now_s);
+/** The queue's first op, which has started, has waited for its pager. */
+void sw_inflight_paged(sw_inflight *f, int queue, double waited_s);
 /** The queue's first op, which has started, ends. Returns the queues whose first op became ready.
  */
 uint64_t sw_inflight_end(sw_inflight *f, int queue, double now_s);

@@ -3,6 +3,7 @@
  * of a simulation from above, and sweeps where contention does not matter. */
 #include "sim/backend.h"
 #include "sim/base/vec.h"
+#include "sim/pager.h"
 #include <math.h>
 
 typedef struct null_ctx {
@@ -13,7 +14,8 @@ typedef struct null_ctx {
     uint64_t first;   /* lowest id not yet returned by wait(upto > 0) */
     sw_done *ring;    /* by id & mask: ops first … next_id-1 */
     uint64_t mask;
-    bool *told; /* same index: returned by wait(0) */
+    double pager_end; /* the pager serves one op after the other */
+    bool *told;       /* same index: returned by wait(0) */
 } null_ctx;
 
 static sw_status null_open(void *be, const sw_topology *topo, sw_error *err) {
@@ -58,6 +60,16 @@ static inline double end_of(const null_ctx *c, uint64_t id) {
     return id >= c->first ? c->ring[id & c->mask].end_s : c->now;
 }
 
+/* How long an op that starts waiting for its pager at `now` waits. */
+static sw_status page(null_ctx *c, const sw_op *op, double now, double *waits_s, sw_error *err) {
+    sw_page_service s;
+    SW_TRY(sw_paging_touch(op, &s, err));
+    double takes_s = sw_paging_solo_s(c->topo, &s);
+    if (takes_s > 0) c->pager_end = fmax(c->pager_end, now) + takes_s;
+    *waits_s = takes_s > 0 ? c->pager_end - now : 0;
+    return SW_OK;
+}
+
 static sw_status null_submit(void *be, const sw_op *ops, uint32_t n, sw_error *err) {
     null_ctx *c = be;
     if (c->next_id + n - c->first > c->mask) SW_TRY(grow(c, c->next_id + n - c->first + 1, err));
@@ -73,9 +85,11 @@ static sw_status null_submit(void *be, const sw_op *ops, uint32_t n, sw_error *e
             double e = end_of(c, op->after[k]);
             if (e > start) start = e;
         }
-        double end = start + sw_op_solo_s(c->topo, op);
+        double paged = 0;
+        if (op->paging) SW_TRY(page(c, op, start + op->fixed_s, &paged, err));
+        double end = start + sw_op_solo_s(c->topo, op) + paged;
         c->queue_end[op->queue] = end;
-        c->ring[op->id & c->mask] = (sw_done){op->id, start, end};
+        c->ring[op->id & c->mask] = (sw_done){op->id, start, end, paged};
         c->told[op->id & c->mask] = false;
         c->next_id = op->id + 1;
     }

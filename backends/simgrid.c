@@ -15,6 +15,7 @@
 #include "backends/inflight.h"
 #include "backends/platform.h"
 #include "sim/backend.h"
+#include "sim/pager.h"
 #include <inttypes.h>
 #include <math.h>
 #include <simgrid/actor.h>
@@ -56,14 +57,14 @@ typedef struct simgrid_ctx {
     lane lanes[SW_QUEUES_MAX];
     sw_inflight ops;
     uint64_t n_submitted;
-    sg_sem_t conductor;
+    sg_sem_t conductor, pager;
     uint64_t want; /* the conductor waits for all ids up to this one; 0: for any; NOBODY: it does
                       not wait */
     sw_body_fn *body;
     void *arg;
     sw_error *err;
     sw_status status;
-    bool finished;
+    bool finished, pager_failed; /* the latter: err says how */
 } simgrid_ctx;
 
 static simgrid_ctx *running; /* SimGrid is a singleton, and actors take no pointer */
@@ -195,6 +196,28 @@ static void run_flows(simgrid_ctx *c, lane *l, const sw_op *op) {
     if (rest > 0) sg_actor_sleep_for(rest);
 }
 
+/* The pager's service, one op after the other: an op asks when it starts, and then takes its turn.
+ */
+static void serve(simgrid_ctx *c, lane *l, const sw_op *op) {
+    sw_page_service s;
+    double since = simgrid_get_clock();
+    if (sw_paging_touch(op, &s, c->err)) {
+        c->pager_failed = true;
+        return;
+    }
+    if (s.fixed_s <= 0 && !s.n_flows) return;
+    sg_sem_acquire(c->pager);
+    if (s.fixed_s > 0) sg_actor_sleep_for(s.fixed_s);
+    for (uint32_t i = 0; i < s.n_flows; i++) {
+        const sw_flow *f = &s.flows[i].flow;
+        slot *where = &c->slots[c->platform.slot[s.flows[i].queue][f->path] + 1];
+        if (where->cap != f->cap) sg_link_set_bandwidth(where->cap_link, where->cap = f->cap);
+        transfer(where, f->amount);
+    }
+    sg_sem_release(c->pager);
+    sw_inflight_paged(&c->ops, l->queue, simgrid_get_clock() - since);
+}
+
 static void lane_main(int argc, char **argv) {
     (void)argc;
     simgrid_ctx *c = running;
@@ -205,6 +228,7 @@ static void lane_main(int argc, char **argv) {
         do {
             const sw_op *op = sw_inflight_first(&c->ops, l->queue);
             if (op->fixed_s > 0) sg_actor_sleep_for(op->fixed_s);
+            if (op->paging) serve(c, l, op);
             if (op->n_flows) run_flows(c, l, op);
         } while (op_ended(c, l));
     }
@@ -269,6 +293,7 @@ static sw_status simgrid_run_body(void *be, sw_body_fn *body, void *arg, sw_erro
     c->arg = arg;
     c->err = err;
     c->conductor = sg_sem_init(0);
+    c->pager = sg_sem_init(1);
     sg_host_t home = sg_host_by_name("h0");
     for (int q = 0; q < c->topo->n_queues; q++) {
         char number[16], *argv[] = {"lane", number, NULL};
@@ -329,6 +354,7 @@ static sw_status wait_any(simgrid_ctx *c, sw_done *out, uint32_t cap, uint32_t *
 static sw_status simgrid_wait(void *be, uint64_t upto, sw_done *out, uint32_t cap, uint32_t *n,
                               sw_error *err) {
     simgrid_ctx *c = be;
+    if (c->pager_failed) return SW_MEMORY;
     *n = 0;
     if (!upto) return wait_any(c, out, cap, n, err);
     if (c->ops.done_upto < upto) {

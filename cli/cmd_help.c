@@ -2,6 +2,7 @@
 #include "cli/args.h"
 #include "sim/alloc.h"
 #include "sim/backend.h"
+#include "sim/pager.h"
 #include "sim/policy.h"
 #include "sim/report/stats.h"
 #include "sim/report/table.h"
@@ -49,6 +50,7 @@ static const struct kind {
     const size_t *n;
 } kinds[] = {{"policy", "policy", sw_policy_table, &sw_policy_table_n},
              {"allocator", "allocator", sw_alloc_table, &sw_alloc_table_n},
+             {"pager", "pager", sw_pager_table, &sw_pager_table_n},
              {"generator", "workload", sw_source_table, &sw_source_table_n},
              {"importer", "workload", sw_source_table, &sw_source_table_n},
              {"backend", "backend", sw_backend_table, &sw_backend_table_n}};
@@ -132,6 +134,7 @@ static void help_scenario(void) {
           "  policy:    {name: prefetch, depth: 1}    # or just a name\n"
           "  runtime:   llamacpp                      # default: ideal, no cost at all\n"
           "  allocator: best_fit\n"
+          "  pager:     uvm                           # for the policies that page\n"
           "  backend:   simgrid                       # or null: no contention\n"
           "  scale:     {pcie: 2}                     # the same machine with a figure changed\n\n"
           "Quantities carry a unit (24 GiB, 25 GB/s, 80 us); GB is 1e9 bytes, GiB is 2^30.\n"
@@ -159,8 +162,8 @@ static sw_status help_run(const sw_command *cmd, int argc, char **argv, sw_error
     if (n == 1 && !strcmp(topic, "scenario")) return help_scenario(), SW_OK;
     const sw_command *c = sw_command_find(topic);
     if (c && n == 1) return sw_command_help(c, stdout), SW_OK;
-    const char *words[48] = {"policy",  "allocator", "generator", "importer",
-                             "backend", "stats",     "scenario"};
+    const char *words[48] = {"policy",   "allocator", "pager", "generator",
+                             "importer", "backend",   "stats", "scenario"};
     size_t k = 7;
     for (size_t i = 0; sw_commands[i] && k < 48; i++) words[k++] = sw_commands[i]->name;
     return sw_unknown("help topic", topic, words, k, err);
@@ -168,10 +171,10 @@ static sw_status help_run(const sw_command *cmd, int argc, char **argv, sw_error
 
 const sw_command sw_cmd_help = {
     .name = "help",
-    .summary =
-        "explain a policy, allocator, generator or backend with its options, the figures of a "
-        "run, scenario files, or a command",
-    .usage = "policy|allocator|generator|importer|backend NAME, or stats|scenario|COMMAND",
+    .summary = "explain a policy, allocator, pager, generator or backend with its options, the "
+               "figures of a "
+               "run, scenario files, or a command",
+    .usage = "policy|allocator|pager|generator|importer|backend NAME, or stats|scenario|COMMAND",
     .example = "  spillway help policy prefetch\n  spillway help stats\n",
     .min_args = 0,
     .max_args = 2,

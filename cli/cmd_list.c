@@ -219,10 +219,11 @@ static sw_status scenarios(const sw_style *s, sw_error *err) {
 /* --- the command --------------------------------------------------------------------------- */
 
 static sw_status list(const char *what, const sw_style *s, sw_error *err) {
-    static const char *const words[] = {"policies",  "allocators", "devices",
-                                        "networks",  "runtimes",   "backends",
-                                        "importers", "generators", "scenarios"};
+    static const char *const words[] = {"policies",   "allocators", "pagers",   "devices",
+                                        "networks",   "runtimes",   "backends", "importers",
+                                        "generators", "scenarios"};
     if (!strcmp(what, "policies")) return plugins(sw_policy_table, sw_policy_table_n, 0, 0, s, err);
+    if (!strcmp(what, "pagers")) return plugins(sw_pager_table, sw_pager_table_n, 0, 0, s, err);
     if (!strcmp(what, "allocators")) return plugins(sw_alloc_table, sw_alloc_table_n, 0, 0, s, err);
     if (!strcmp(what, "devices")) return devices(s, err);
     if (!strcmp(what, "networks")) return networks(s, err);
@@ -247,10 +248,11 @@ static sw_status run(const sw_command *cmd, int argc, char **argv, sw_error *err
 
 const sw_command sw_cmd_list = {
     .name = "list",
-    .summary = "list policies, allocators, devices, networks, runtimes, backends, importers, "
-               "generators or scenarios",
-    .usage =
-        "policies|allocators|devices|networks|runtimes|backends|importers|generators|scenarios",
+    .summary =
+        "list policies, allocators, pagers, devices, networks, runtimes, backends, importers, "
+        "generators or scenarios",
+    .usage = "policies|allocators|pagers|devices|networks|runtimes|backends|importers|generators|"
+             "scenarios",
     .example = "  spillway list devices\n  spillway list policies\n",
     .opts = opts,
     .n_opts = sizeof opts / sizeof *opts,

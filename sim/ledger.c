@@ -227,6 +227,14 @@ sw_status sw_ledger_give(sw_ledger *l, sw_entry *e, int tier, uint32_t *effects,
     return ok ? SW_OK : sw_fail(err, SW_MEMORY, "out of memory");
 }
 
+sw_status sw_ledger_reserve(sw_ledger *l, int tier, uint64_t bytes, uint64_t *addr) {
+    sw_tier_ledger *t = &l->tier[tier];
+    uint32_t effects = 0;
+    SW_TRY(t->ops->take(t->alloc, bytes, addr, &effects));
+    note_use(t);
+    return SW_OK;
+}
+
 uint64_t sw_ledger_room(const sw_ledger *l, int tier) {
     sw_alloc_stats s;
     l->tier[tier].ops->stats(l->tier[tier].alloc, &s);

@@ -31,6 +31,7 @@ typedef struct sw_refs {
 typedef struct sw_replica {
     int16_t tier;
     bool pinned, written; /* written: holds defined bytes */
+    bool paged;           /* a pager keeps parts of it elsewhere: the ledger is a model here */
     uint32_t version;
     uint64_t addr;
     sw_refs writers; /* the newest writer, or the guard: what had to end before the extent could be
@@ -100,6 +101,9 @@ sw_status sw_ledger_take(sw_ledger *l, sw_entry *e, int tier, sw_replica **out, 
                          sw_error *err);
 /** Gives the replica's memory back; its ops become the guard of the extent. */
 sw_status sw_ledger_give(sw_ledger *l, sw_entry *e, int tier, uint32_t *effects, sw_error *err);
+
+/** Takes an extent that belongs to no block, for the whole run. SW_SPACE: no hole. */
+sw_status sw_ledger_reserve(sw_ledger *l, int tier, uint64_t bytes, uint64_t *addr);
 
 /** Free bytes and the largest hole of a tier. */
 uint64_t sw_ledger_room(const sw_ledger *l, int tier);

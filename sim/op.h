@@ -5,8 +5,8 @@
  * use      what an op does to a block: which replica, which bytes of it, read or write
  * flow     what the op asks of the machine while it runs: an amount over a path at up to a rate
  * An op starts when its queue is free, every op in `after` and the host op `issued_by` have ended,
- * and the window admits it (see backend.h). It then spends fixed_s, then all its flows start at
- * once; it ends when the last ends.
+ * and the window admits it (see backend.h). It then spends fixed_s, waits for its pager if it has
+ * paged uses (pager.h), then all its flows start at once; it ends when the last ends.
  *
  * Ops, their uses and after lists are owned by the plan and valid until the op has been waited for.
  */
@@ -64,6 +64,7 @@ typedef struct sw_use {
                          (RW reads version-1) */
     int16_t tier;
     uint8_t mode;     /* sw_mode */
+    bool paged;       /* the extent is its pager's, which lies where tier and addr say */
     uint64_t addr;    /* byte address of the extent in the tier */
     uint64_t bytes;   /* length of the extent, > 0 */
     uint64_t touched; /* bytes that really move (>= 0; a gather touches less, a re-read more) */
@@ -81,6 +82,8 @@ typedef struct sw_flow {
     double amount; /* bytes, or unit work (SW_UNIT_RATE = 1 s of the whole unit); > 0 */
     double cap;    /* ceiling in amount per second; > 0 */
 } sw_flow;
+
+struct sw_paging; /* pager.h */
 
 typedef struct sw_op {
     uint64_t id;        /* 1, 2, 3 … in plan order */
@@ -101,12 +104,14 @@ typedef struct sw_op {
                              after */
     sw_work work;
     double fixed_s;
+    const struct sw_paging *paging; /* whom paged uses are to be asked of; NULL: none are paged */
     sw_flow flows[SW_FLOWS_MAX];
 } sw_op;
 
 typedef struct sw_done {
     uint64_t id;
     double start_s, end_s;
+    double paged_s; /* of that, spent waiting for the pager */
 } sw_done;
 
 /** Seconds that the op takes when nothing else runs: fixed_s plus the max-min fair completion of

@@ -201,7 +201,9 @@ int sw_plan_where(const sw_plan *p, uint32_t block, int unit) {
     for (int i = 0; i < e->n_replicas; i++) {
         const sw_replica *r = &e->replicas[i];
         const sw_port *port = &p->topo->ports[unit][r->tier];
-        if (r->version != e->version || port->read_path < 0) continue;
+        if (r->version != e->version) continue;
+        if (r->paged) return r->tier;
+        if (port->read_path < 0) continue;
         if (r->tier == p->topo->units[unit].tier) return r->tier;
         if (port->read_Bps > best_Bps || (port->read_Bps == best_Bps && r->tier < best))
             best = r->tier, best_Bps = port->read_Bps;
@@ -213,7 +215,7 @@ bool sw_plan_evictable(const sw_plan *p, uint32_t block, int tier) {
     const sw_entry *e = sw_ledger_entry(&p->ledger, block);
     if (!e || !e->alive || (p->ev && e->locked_event == p->seq)) return false;
     const sw_replica *r = sw_entry_replica(e, tier);
-    return r && !r->pinned;
+    return r && !r->pinned && !r->paged;
 }
 
 uint64_t sw_plan_room(const sw_plan *p, int tier) {
@@ -295,6 +297,8 @@ void sw_plan_close(sw_plan *p) {
     if (!p) return;
     if (p->policy_ctx && p->policy->close) p->policy->close(p->policy_ctx);
     free(p->policy_ctx);
+    if (p->paging.ops) p->paging.ops->close(p->paging.ctx);
+    free(p->paging.ctx);
     sw_ledger_close(&p->ledger);
     sw_vec_free(&p->parts);
     sw_vec_free(&p->launched);

@@ -10,6 +10,7 @@
 #include "sim/base/stream.h"
 #include "sim/ledger.h"
 #include "sim/observe.h"
+#include "sim/pager.h"
 #include "sim/policy.h"
 #include "sim/runtime.h"
 
@@ -41,8 +42,11 @@ struct sw_plan {
     void *policy_ctx;
     sw_writer *decisions; /* NULL: hash only */
     sw_ledger ledger;
-    sw_chunk *chunk; /* being filled */
-    bool opening;    /* inside the policy's open */
+    const sw_pager_ops *pager; /* what sw_plan_pager opens, with options pager_map */
+    const sw_node *pager_map;
+    sw_paging paging; /* ops NULL: none opened */
+    sw_chunk *chunk;  /* being filled */
+    bool opening;     /* inside the policy's open */
     uint64_t next_id, host_last, seq;
     uint64_t queue_last[SW_QUEUES_MAX];
     /* the event at hand */

@@ -60,6 +60,39 @@ sw_status sw_plan_place(sw_plan *p, uint32_t block, int tier, sw_error *err) {
     return SW_OK;
 }
 
+static const sw_route *route_of(const sw_plan *p, int src, int dst) {
+    int pageable = p->rt->pinned ? 0 : 1;
+    int r = p->topo->route_of[src][dst][pageable];
+    if (r < 0) r = p->topo->route_of[src][dst][0];
+    return r < 0 ? NULL : &p->topo->routes[r];
+}
+
+/* --- paged ranges ----------------------------------------------------------------------------- */
+
+sw_status sw_plan_pager(sw_plan *p, int home, int near, uint64_t pool_bytes, sw_error *err) {
+    sw_paging *g = &p->paging;
+    const sw_route *in = route_of(p, home, near), *out = route_of(p, near, home);
+    if (!p->opening || g->ops || !in || !out)
+        return sw_fail(err, SW_RUN, "policy %s cannot have a pager here", p->policy->plugin.name);
+    uint64_t addr;
+    sw_status st = sw_ledger_reserve(&p->ledger, near, pool_bytes, &addr);
+    if (st == SW_SPACE)
+        return sw_fail(err, SW_FIT, "does not fit: no room for a pager's pool in %s",
+                       p->topo->tiers[near].name);
+    if (st) return sw_fail(err, st, "out of memory");
+    SW_TRY(sw_plugin_new(&p->pager->plugin, "pager", p->pager_map, &g->ctx, err));
+    *g = (sw_paging){p->pager, g->ctx, p->topo, (int16_t)home, (int16_t)near, in, out};
+    return g->ops->open(g->ctx, pool_bytes, err);
+}
+
+sw_status sw_plan_page(sw_plan *p, uint32_t block, sw_error *err) {
+    if (!p->paging.ops)
+        return sw_fail(err, SW_RUN, "policy %s pages without a pager", p->policy->plugin.name);
+    SW_TRY(sw_plan_place(p, block, p->paging.home, err));
+    sw_entry_replica(sw_ledger_entry(&p->ledger, block), p->paging.home)->paged = true;
+    return SW_OK;
+}
+
 /* --- copies ----------------------------------------------------------------------------------- */
 
 static sw_cat copy_cat(const sw_topology *t, int src, int dst) {
@@ -68,13 +101,6 @@ static sw_cat copy_cat(const sw_topology *t, int src, int dst) {
     bool from_fast = t->tiers[src].kind != SW_TIER_RAM, to_fast = t->tiers[dst].kind != SW_TIER_RAM;
     if (from_fast == to_fast) return SW_CAT_PEER;
     return to_fast ? SW_CAT_H2D : SW_CAT_D2H;
-}
-
-static const sw_route *route_of(const sw_plan *p, int src, int dst) {
-    int pageable = p->rt->pinned ? 0 : 1;
-    int r = p->topo->route_of[src][dst][pageable];
-    if (r < 0) r = p->topo->route_of[src][dst][0];
-    return r < 0 ? NULL : &p->topo->routes[r];
 }
 
 sw_status sw_plan_copy(sw_plan *p, sw_entry *e, int src, int dst, sw_error *err) {
@@ -92,8 +118,10 @@ sw_status sw_plan_copy(sw_plan *p, sw_entry *e, int src, int dst, sw_error *err)
     sw_use *uses = sw_plan_arena(p, 2 * sizeof *uses);
     if (!op || !uses) return sw_fail(err, SW_MEMORY, "out of memory");
     uint64_t bytes = e->block.bytes;
-    uses[0] = (sw_use){e->block.id, e->version, (int16_t)src, SW_READ, from->addr, bytes, bytes};
-    uses[1] = (sw_use){e->block.id, e->version, (int16_t)dst, SW_WRITE, to->addr, bytes, bytes};
+    uses[0] = uses[1] =
+        (sw_use){.block = e->block.id, .version = e->version, .bytes = bytes, .touched = bytes};
+    uses[0].tier = (int16_t)src, uses[0].mode = SW_READ, uses[0].addr = from->addr;
+    uses[1].tier = (int16_t)dst, uses[1].mode = SW_WRITE, uses[1].addr = to->addr;
     op->uses = uses;
     op->n_uses = 2;
     op->cat = (uint8_t)copy_cat(p->topo, src, dst);

@@ -210,17 +210,16 @@ static sw_status run(sw_plan *p, const sw_event *ev, uint32_t first, uint32_t n,
         int tier = sw_plan_where(p, u->block, unit);
         sw_replica *r = sw_entry_replica(e, tier);
         uint8_t mode = part && u->mode == SW_RW ? SW_READ : u->mode;
-        uses[k++] = (sw_use){u->block,
-                             e->version + (mode != SW_READ),
-                             (int16_t)tier,
-                             mode,
-                             r->addr + u->offset,
-                             u->bytes,
-                             u->touched};
-        if (u->mode == SW_WRITE)
-            write[tier] += (double)u->touched;
-        else
-            read[tier] += (double)u->touched;
+        uses[k++] = (sw_use){.block = u->block,
+                             .version = e->version + (mode != SW_READ),
+                             .tier = (int16_t)tier,
+                             .mode = mode,
+                             .addr = r->addr + u->offset,
+                             .bytes = u->bytes,
+                             .touched = u->touched};
+        if (r->paged) uses[k - 1].paged = true, op->paging = &p->paging;
+        double *bytes = u->mode == SW_WRITE ? write : read; /* what is paged has come by then */
+        bytes[r->paged ? t->units[unit].tier : tier] += (double)u->touched;
         sw_plan_need_refs(p, &r->writers);
         if (mode != SW_READ) sw_plan_need_refs(p, &r->readers);
     }
@@ -264,8 +263,12 @@ sw_status sw_plan_join(sw_plan *p, const sw_event *ev, sw_error *err) {
         sw_entry *e = sw_ledger_entry(&p->ledger, u->block);
         int tier = sw_plan_where(p, u->block, unit);
         sw_replica *r = sw_entry_replica(e, tier);
-        uses[k++] = (sw_use){
-            u->block, e->version + 1, (int16_t)tier, u->mode, r->addr + u->offset, u->bytes, 0};
+        uses[k++] = (sw_use){.block = u->block,
+                             .version = e->version + 1,
+                             .tier = (int16_t)tier,
+                             .mode = u->mode,
+                             .addr = r->addr + u->offset,
+                             .bytes = u->bytes};
         sw_plan_need_refs(p, &r->writers);
         sw_plan_need_refs(p, &r->readers);
     }

@@ -72,6 +72,12 @@ uint64_t sw_plan_now(const sw_plan *p);
 /** open only: the block lies in the tier when the run begins, at no cost. Weights keep their home
  * (RAM, else NVMe) as well. Fails SW_FIT when it has no room. */
 sw_status sw_plan_place(sw_plan *p, uint32_t block, int tier, sw_error *err);
+/** open only: a pager (the scenario's) for a paged range with home in one tier and a pool of
+ *  `pool_bytes` in another, which is taken at once. One a run. Fails SW_FIT when it has no room. */
+sw_status sw_plan_pager(sw_plan *p, int home, int near, uint64_t pool_bytes, sw_error *err);
+/** open only: the block lies in the paged range. Nothing else can move it, and a kernel of the near
+ *  tier's unit finds it in the near tier. */
+sw_status sw_plan_page(sw_plan *p, uint32_t block, sw_error *err);
 /** Copies the block to the tier from its best current replica; nothing if it is there. Makes room
  * with `victim`. Fails SW_SPACE (err not written) when no room can be made: nothing fetched
  * (victims may be gone). */

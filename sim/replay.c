@@ -115,9 +115,33 @@ static sw_status body(void *arg, sw_error *err) {
     return events(l, err);
 }
 
+static void count(sw_result *o, const char *name, double value) {
+    if (o->n_counters == SW_COUNTERS_MAX) return;
+    snprintf(o->counters[o->n_counters].name, sizeof o->counters[0].name, "%s", name);
+    o->counters[o->n_counters++].value = value;
+}
+
+/* What a pager moved was on nobody's op: it joins the links' figures here. */
+static void collect_pager(loop *l) {
+    const sw_paging *g = &l->plan->paging;
+    sw_result *o = l->out;
+    if (!g->ops) return;
+    sw_pager_stats s;
+    g->ops->stats(g->ctx, &s);
+    const sw_path *in = &l->topo->paths[g->in->path], *out = &l->topo->paths[g->out->path];
+    for (int i = 0; i < in->n; i++) o->res[in->res[i]].amount += (double)s.in_bytes;
+    for (int i = 0; i < out->n; i++) o->res[out->res[i]].amount += (double)s.out_bytes;
+    count(o, "page_faults", (double)s.faults);
+    count(o, "page_evictions", (double)s.evictions);
+    count(o, "paged_in_bytes", (double)s.in_bytes);
+    count(o, "paged_out_bytes", (double)s.out_bytes);
+    count(o, "paged_resident_bytes", (double)s.resident_bytes);
+}
+
 static sw_status collect(loop *l, sw_error *err) {
     sw_result *o = l->out;
     const sw_plan *p = l->plan;
+    collect_pager(l);
     sw_account_finish(&l->account);
     for (int t = 0; t < l->topo->n_tiers; t++) {
         const sw_tier_ledger *tl = &p->ledger.tier[t];
@@ -135,11 +159,8 @@ static sw_status collect(loop *l, sw_error *err) {
     o->fetched_bytes = p->fetched_bytes;
     o->written_back_bytes = p->written_back_bytes;
     o->least_h2d_bytes = p->least_bytes;
-    for (size_t i = 0; i < p->counters.n && i < SW_COUNTERS_MAX; i++) {
-        snprintf(o->counters[i].name, sizeof o->counters[i].name, "%s", p->counters.v[i].name);
-        o->counters[i].value = p->counters.v[i].value;
-        o->n_counters = (uint32_t)i + 1;
-    }
+    for (size_t i = 0; i < p->counters.n; i++)
+        count(o, p->counters.v[i].name, p->counters.v[i].value);
     o->log_hash = p->log_hash;
     return sw_bounder_finish(l->bounder, &o->bound, err);
 }
@@ -155,6 +176,12 @@ static sw_status prepare(loop *l, sw_error *err) {
     SW_TRY(sw_plan_open(l->topo, r->runtime, l->scan, r->policy, r->policy_map, r->alloc,
                         r->alloc_map, &l->plan, err));
     l->plan->decisions = r->decisions;
+    l->plan->pager_map = r->pager_map;
+    const sw_plugin *pager = r->pager ? &r->pager->plugin : NULL;
+    if (!pager)
+        SW_TRY(sw_plugin_find(sw_pager_table, sw_pager_table_n, "pager", "uvm", (sw_mark){0},
+                              &pager, err));
+    l->plan->pager = (const sw_pager_ops *)pager;
     SW_TRY(sw_bounder_new(l->topo, &l->bounder, err));
     SW_TRY(sw_plugin_new(&r->source->plugin, "source", r->source_map, &l->source, err));
     SW_TRY(r->source->open(l->source, &r->source_env, err));

@@ -7,6 +7,7 @@
 #include "sim/base/stream.h"
 #include "sim/bound.h"
 #include "sim/observe.h"
+#include "sim/pager.h"
 #include "sim/policy.h"
 #include "sim/result.h"
 #include "sim/runtime.h"
@@ -21,6 +22,8 @@ typedef struct sw_replay {
     const sw_node *policy_map;
     const sw_alloc_ops *alloc; /* for every tier but NVMe (which is bump allocated) */
     const sw_node *alloc_map;
+    const sw_pager_ops *pager; /* for policies that page; NULL: uvm */
+    const sw_node *pager_map;
     const sw_backend_ops *backend;
     const sw_node *backend_map;
     uint32_t chunk_ops, window_chunks; /* 0: 512 and 8 */

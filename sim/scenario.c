@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static const char *const top_keys[] = {"spillway",  "seed",     "question", "machine",
-                                       "model",     "workload", "policy",   "runtime",
-                                       "allocator", "backend",  "scale",    "claim"};
+static const char *const top_keys[] = {"spillway", "seed",   "question", "machine",   "model",
+                                       "workload", "policy", "runtime",  "allocator", "pager",
+                                       "backend",  "scale",  "claim"};
 
 /* --- where the catalogue lies ----------------------------------------------------------------- */
 
@@ -103,6 +103,9 @@ static sw_status find_plugins(sw_scenario *s, const sw_node *root, sw_error *err
     SW_TRY(named(node, "allocator", "name", "best_fit", &name, &s->alloc_map, &mark, err));
     SW_TRY(
         sw_plugin_find(sw_alloc_table, sw_alloc_table_n, "allocator", name, mark, &s->alloc, err));
+    node = sw_node_get(root, "pager");
+    SW_TRY(named(node, "pager", "name", "uvm", &name, &s->pager_map, &mark, err));
+    SW_TRY(sw_plugin_find(sw_pager_table, sw_pager_table_n, "pager", name, mark, &s->pager, err));
     node = sw_node_get(root, "backend");
     SW_TRY(named(node, "backend", "name", "simgrid", &name, &s->backend_map, &mark, err));
     static const char *const backends[] = {"null", "simgrid", "host", "cuda"};
@@ -127,6 +130,7 @@ static sw_status try_options(const sw_scenario *s, sw_error *err) {
         const sw_node *map;
     } all[] = {{s->policy, "policy", s->policy_map},
                {s->alloc, "allocator", s->alloc_map},
+               {s->pager, "pager", s->pager_map},
                {s->source, "workload", s->source_map}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         void *ctx = NULL;
@@ -226,5 +230,7 @@ void sw_scenario_replay(const sw_scenario *s, sw_replay *out) {
                        .policy_map = s->policy_map,
                        .alloc = (const sw_alloc_ops *)s->alloc,
                        .alloc_map = s->alloc_map,
+                       .pager = (const sw_pager_ops *)s->pager,
+                       .pager_map = s->pager_map,
                        .backend_map = s->backend_map};
 }

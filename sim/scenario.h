@@ -23,8 +23,8 @@ typedef struct sw_scenario {
     sw_topology topo; /* runtime applied, knobs applied */
     sw_runtime runtime;
     sw_model *model; /* NULL: none */
-    const sw_plugin *source, *policy, *alloc;
-    const sw_node *source_map, *policy_map, *alloc_map, *backend_map;
+    const sw_plugin *source, *policy, *alloc, *pager;
+    const sw_node *source_map, *policy_map, *alloc_map, *pager_map, *backend_map;
     char backend[32];
     char trace_path[512];
 } sw_scenario;

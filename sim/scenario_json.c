@@ -75,6 +75,7 @@ json_t *sw_scenario_json(const sw_scenario *s) {
     json_object_set_new(o, "policy", plugin_json(s->policy, "policy", s->policy_map));
     json_object_set_new(o, "runtime", runtime_json(&s->runtime));
     json_object_set_new(o, "allocator", plugin_json(s->alloc, "allocator", s->alloc_map));
+    json_object_set_new(o, "pager", plugin_json(s->pager, "pager", s->pager_map));
     json_object_set_new(o, "backend", json_string(s->backend));
     const sw_node *scale = sw_node_get(sw_yaml_root(s->doc), "scale");
     if (scale) json_object_set_new(o, "scale", scale_json(scale));

@@ -56,7 +56,7 @@ static sw_node *copy(sw_yaml *doc, const sw_node *from, size_t more) {
 /* What a plain scalar stands for: plug-ins are named, parts are used. `p` is the path behind its
  * key. */
 static const char *short_for(const char *path, const char *p) {
-    static const char *const plugins[] = {"policy.", "allocator.", "backend."};
+    static const char *const plugins[] = {"policy.", "allocator.", "pager.", "backend."};
     for (size_t i = 0; i < sizeof plugins / sizeof *plugins; i++)
         if (p == path + strlen(plugins[i]) && !strncmp(path, plugins[i], strlen(plugins[i])))
             return "name";

@@ -125,7 +125,8 @@ static inline void end_op(maker *m, rec *x) {
     if (!pick(m, 4)) start += pick(m, 5);
     uint64_t took = 1 + pick(m, 30);
     m->ends[id] = m->queue_end[x->op.queue] = start + took;
-    x->done = (sw_done){id, (double)start * TICK, (double)(start + took) * TICK};
+    x->done = (sw_done){
+        .id = id, .start_s = (double)start * TICK, .end_s = (double)(start + took) * TICK};
     x->op.fixed_s = (double)pick(m, took + 1) * TICK;
     if (x->op.kind == SW_OP_HOST) m->host = id;
 }
