@@ -16,6 +16,7 @@ static sw_status managed_open(void *po, sw_plan *p, sw_error *err) {
     if (home < 0 || home == near) /* one memory: nothing to page */
         return SW_OK;
     uint64_t room = sw_plan_room(p, near), later = sw_plan_later_bytes(p);
+    later += later / 64 + (2 << 20); /* allocators round up */
     if (room <= later) return sw_kit_missing(p, near, 0, later, err);
     SW_TRY(sw_plan_pager(p, home, near, room - later, err));
     for (uint32_t b = 0; b < s->n_blocks; b++)
