@@ -125,8 +125,8 @@ static void every_policy(const sw_source_ops *source, const sw_source_env *env, 
 static void synthetic(void) {
     static const char *const maps[] = {
         "{blocks: 24, block_bytes: 64 KiB, passes: 3}",
-        "{blocks: 16, block_bytes: 100000 B, passes: 3, pattern: zipf, vary: true, uses: 2, "
-        "scratch: 30001 B, chained: false}",
+        ("{blocks: 16, block_bytes: 100000 B, passes: 3, pattern: zipf, vary: true, uses: 2, "
+         "scratch: 30001 B, chained: false}"),
         "{blocks: 12, block_bytes: 256 KiB, passes: 2, pattern: random, touched: 1.5}",
         "{blocks: 20, block_bytes: 77777 B, passes: 2, pattern: strided, touched: 0.3}",
     };
