@@ -125,8 +125,8 @@ static void every_policy(const sw_source_ops *source, const sw_source_env *env, 
 static void synthetic(void) {
     static const char *const maps[] = {
         "{blocks: 24, block_bytes: 64 KiB, passes: 3}",
-        "{blocks: 16, block_bytes: 100000 B, passes: 3, pattern: zipf, vary: true, uses: 2, "
-        "scratch: 30001 B, chained: false}",
+        ("{blocks: 16, block_bytes: 100000 B, passes: 3, pattern: zipf, vary: true, uses: 2, "
+         "scratch: 30001 B, chained: false}"),
         "{blocks: 12, block_bytes: 256 KiB, passes: 2, pattern: random, touched: 1.5}",
         "{blocks: 20, block_bytes: 77777 B, passes: 2, pattern: strided, touched: 0.3}",
     };
@@ -146,8 +146,8 @@ static void llm(void) {
     static const char *const configs[] = {"dense.json", "moe.json"};
     static const char *const maps[] = {
         "{batch: 2, prompt: 20, generate: 4, granularity: layer, kv_layout: static}",
-        "{batch: 2, prompt: 33, generate: 4, prefill_chunk: 16, granularity: tensor, kv_layout: "
-        "paged, kv_block_tokens: 16}",
+        ("{batch: 2, prompt: 33, generate: 4, prefill_chunk: 16, granularity: tensor, kv_layout: "
+         "paged, kv_block_tokens: 16}"),
     };
     ran = fetched = to_file = 0;
     for (size_t c = 0; c < 2; c++) {

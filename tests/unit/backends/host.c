@@ -342,8 +342,8 @@ static void what_cannot_be_run(void) {
     kernel(p, p->cpu, 0, 0, 0, p->ram, SW_READ, 8 * MIB - 10, 11);
     CHECK(run(p) == SW_RUN && says("goes over the tier's"));
     p = machine();
-    sw_topology_simple(&p->topo, 1e11, 4 * MIB, 1e10, 4e10, UINT64_C(1) << 46, 1e9, 1e12, 1e12);
-    kernel(p, p->cpu, 0, 0, 0, p->ram, SW_READ, UINT64_C(1) << 45, 8);
+    sw_topology_simple(&p->topo, 1e11, 4 * MIB, 1e10, 4e10, UINT64_C(1) << 40, 1e9, 1e12, 1e12);
+    kernel(p, p->cpu, 0, 0, 0, p->ram, SW_READ, UINT64_C(1) << 39, 8);
     CHECK(run(p) == SW_RUN && says("of real memory"));
     p = machine();
     p->options = "{file: /dev/null}";
