@@ -188,8 +188,10 @@ static sw_status prepare(host_ctx *c, const sw_op *op, job **out, sw_error *err)
 static sw_status add(host_ctx *c, const sw_op *ops, uint32_t n, job *jobs, sw_error *err) {
     uint64_t ready = 0;
     pthread_mutex_lock(&c->lock);
-    if (!c->timed) clock_gettime(CLOCK_MONOTONIC, &c->zero);
-    c->timed = true;
+    if (!c->timed) { /* once: from now on queues read it without the lock */
+        clock_gettime(CLOCK_MONOTONIC, &c->zero);
+        c->timed = true;
+    }
     for (uint32_t i = 0; i < n; i++) {
         queue *q = &c->queues[ops[i].queue];
         job *j = jobs;

@@ -1,5 +1,6 @@
 /* spillway run: one scenario, one answer. */
 #include "cli/runs.h"
+#include "sim/backend.h"
 #include "sim/base/vec.h"
 
 static const sw_opt opts[] = {
@@ -15,6 +16,14 @@ static sw_status outputs(const sw_report *r, const sw_run_opts *o, sw_error *err
     return SW_OK;
 }
 
+/* A machine with a figure doubled can be simulated; the one that really runs stays as it is. */
+static bool simulated(const char *backend) {
+    for (size_t i = 0; i < sw_backend_table_n; i++)
+        if (!strcmp(sw_backend_table[i]->name, backend))
+            return sw_backend_table[i]->flags & SW_BACKEND_VIRTUAL_TIME;
+    return true;
+}
+
 static sw_status answer(sw_task *t, const sw_run_opts *o, sw_error *err) {
     sw_report r = {.scenario = t->scenario, .outcome = {.label = t->label}};
     SW_TRY(sw_tasks_run(&t, 1, o, "simulating", err));
@@ -25,7 +34,7 @@ static sw_status answer(sw_task *t, const sw_run_opts *o, sw_error *err) {
     }
     sw_report_fill(&r, st, t->result->err.text, &t->result->result);
     if (o->timing) r.wall_s = t->wall_s;
-    if (!o->no_sensitivity) SW_TRY(sw_what_if(t, o, &r, err));
+    if (!o->no_sensitivity && simulated(t->scenario->backend)) SW_TRY(sw_what_if(t, o, &r, err));
     bool silent =
         o->quiet || (o->json && !strcmp(o->json, "-")) || (o->csv && !strcmp(o->csv, "-"));
     if (!silent) {
