@@ -2,10 +2,12 @@
  *
  * null's ops are held against a plain loop of the same maxima; simgrid's against a bare SimGrid
  * loop in the same run that does the same activities (sleeps and transfers) with as many actors,
- * and nothing else: no dependencies, no completions. The whole replay (generator, policy, plan,
- * ledger, account, bound) is timed on null. With --check the ratios are held against limits below
+ * and nothing else: no dependencies, no completions. On null the core alone (events at hand; policy,
+ * plan and ledger) is timed against the plain loop, and the whole replay (scan, generator, policy,
+ * plan, ledger, account, bound). With --check the ratios are held against limits below
  * what a quiet machine shows. */
 #include "child.h"
+#include "sim/plan.h"
 #include "sim/replay.h"
 #include "sim/topology_build.h"
 #include <math.h>
@@ -112,6 +114,100 @@ static double plain_loop(uint64_t n) {
             start + op->fixed_s + op->flows[0].amount / op->flows[0].cap;
     }
     return now_s() - t0;
+}
+
+/* --- the core: policy, plan and ledger, driven by events that lie ready ----------------------- */
+
+typedef struct core {
+    sw_plan *plan;
+    const sw_event *events;
+    size_t n_events;
+    uint64_t n_ops;
+    double s;
+} core;
+
+static sw_status drive_core(void *arg, sw_error *err) {
+    core *c = arg;
+    static sw_chunk ring[WINDOW + 1];
+    static sw_done done[CHUNK * 2];
+    uint32_t n, head = 0, in_flight = 0;
+    c->plan->chunk = &ring[0];
+    SW_TRY(sw_plan_begin(c->plan, err));
+    double t0 = now_s();
+    for (size_t i = 0; i < c->n_events; i++) {
+        SW_TRY(sw_plan_event(c->plan, i + 1, &c->events[i], err));
+        sw_chunk *full = &ring[head];
+        if (full->n < CHUNK && i + 1 < c->n_events) continue;
+        SW_TRY(backend->submit(be, full->ops, full->n, err));
+        c->n_ops += full->n;
+        in_flight++;
+        head = (head + 1) % (WINDOW + 1);
+        for (; in_flight == WINDOW || (in_flight && i + 1 == c->n_events); in_flight--) {
+            sw_chunk *oldest = &ring[(head + WINDOW + 1 - in_flight) % (WINDOW + 1)];
+            SW_TRY(backend->wait(be, oldest->last_id, done, CHUNK * 2, &n, err));
+            c->plan->ledger.floor = oldest->last_id;
+            sw_chunk_reset(oldest);
+        }
+        c->plan->chunk = &ring[head];
+    }
+    c->s = now_s() - t0;
+    for (int i = 0; i <= WINDOW; i++) sw_chunk_free(&ring[i]), ring[i] = (sw_chunk){0};
+    return SW_OK;
+}
+
+/* Every event of the workload, its uses copied. */
+static size_t all_events(const sw_yaml *w, sw_event **out) {
+    static sw_event *v;
+    size_t n = 0, cap = 0;
+    void *src;
+    sw_error err = {0};
+    const sw_source_ops *source = &sw_source_synthetic;
+    if (sw_plugin_new(&source->plugin, "source", sw_yaml_root(w), &src, &err) ||
+        source->open(src, &(sw_source_env){.seed = 1}, &err))
+        exit(2);
+    for (sw_event ev = {0}; source->next(src, NULL, &ev, &err) == SW_OK; ev = (sw_event){0}) {
+        if (n == cap && !(v = realloc(v, (cap = 2 * cap + 1024) * sizeof *v))) exit(2);
+        if (ev.n_uses) {
+            sw_ev_use *uses = malloc(ev.n_uses * sizeof *uses);
+            if (!uses) exit(2);
+            ev.uses = memcpy(uses, ev.uses, ev.n_uses * sizeof *uses);
+        }
+        v[n++] = ev;
+    }
+    *out = v; /* the source is left open, and nothing is freed: names and uses live on */
+    return n;
+}
+
+/* Returns ops/s. */
+static double core_alone(const sw_policy_ops *policy, const char *workload, const char *label) {
+    sw_yaml *w = NULL;
+    sw_error err = {0};
+    sw_scan *scan = NULL;
+    sw_runtime rt = {0};
+    sw_source_env env = {.seed = 1};
+    core c = {0};
+    topo = machine();
+    if (policy == &sw_policy_demand) topo.tiers[0].capacity_bytes = 3ull << 30;
+    backend = &sw_backend_null;
+    be = calloc(1, backend->plugin.ctx_bytes);
+    sw_event *events;
+    if (sw_yaml_parse(workload, strlen(workload), "workload", &w, &err)) exit(2);
+    c.n_events = all_events(w, &events);
+    c.events = events;
+    if (sw_scan_run(&sw_source_synthetic, sw_yaml_root(w), &env, false, &scan, &err) ||
+        sw_plan_open(&topo, &rt, scan, policy, NULL, &sw_alloc_best_fit, NULL, &c.plan, &err) ||
+        backend->open(be, &topo, &err) || backend->run(be, drive_core, &c, &err)) {
+        printf("%s\n", err.text);
+        exit(2);
+    }
+    backend->close(be);
+    free(be);
+    sw_plan_close(c.plan);
+    sw_scan_free(scan);
+    sw_yaml_free(w);
+    double rate = (double)c.n_ops / c.s;
+    printf("%s,%llu,%.3g,ops/s,", label, (unsigned long long)c.n_ops, rate);
+    return rate;
 }
 
 /* Ops and events a second of a whole replay on null. */
@@ -279,6 +375,19 @@ int main(int argc, char **argv) {
            (double)t.n / t.s, plain / t.s);
     if (check && plain / t.s < 0.1)
         bad = printf("bench: null is over 10 times slower than a plain loop\n");
+    static const struct {
+        const sw_policy_ops *policy;
+        const char *workload, *label;
+    } cores[] = {
+        {&sw_policy_resident, "{blocks: 64, block_bytes: 64 MiB, passes: 10000}", "core resident"},
+        {&sw_policy_demand, "{blocks: 64, block_bytes: 64 MiB, passes: 3000}", "core demand"}};
+    for (int i = 0; i < 2; i++) {
+        double ratio = core_alone(cores[i].policy, cores[i].workload, cores[i].label) * plain /
+                       (double)t.n;
+        printf("%.3f of a plain loop\n", ratio);
+        if (check && ratio < 0.03)
+            bad = printf("bench: the core keeps %.3f of a plain loop's speed\n", ratio);
+    }
     whole_replay(&sw_policy_resident, "{blocks: 64, block_bytes: 64 MiB, passes: 10000}",
                  "replay resident");
     whole_replay(&sw_policy_demand, "{blocks: 64, block_bytes: 64 MiB, passes: 1500}",
