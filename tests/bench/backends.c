@@ -382,8 +382,8 @@ int main(int argc, char **argv) {
         {&sw_policy_resident, "{blocks: 64, block_bytes: 64 MiB, passes: 10000}", "core resident"},
         {&sw_policy_demand, "{blocks: 64, block_bytes: 64 MiB, passes: 3000}", "core demand"}};
     for (int i = 0; i < 2; i++) {
-        double ratio = core_alone(cores[i].policy, cores[i].workload, cores[i].label) * plain /
-                       (double)t.n;
+        double ratio =
+            core_alone(cores[i].policy, cores[i].workload, cores[i].label) * plain / (double)t.n;
         printf("%.3f of a plain loop\n", ratio);
         if (check && ratio < 0.03)
             bad = printf("bench: the core keeps %.3f of a plain loop's speed\n", ratio);

@@ -203,7 +203,10 @@ static void closed_forms_on_null(void) {
 static void closed_forms_on_simgrid(void) {
     closed_forms(&sw_backend_simgrid);
 }
-#define SIMGRID_TESTS , {"closed forms on simgrid", closed_forms_on_simgrid}
+#define SIMGRID_TESTS                                                                              \
+    , {                                                                                            \
+        "closed forms on simgrid", closed_forms_on_simgrid                                         \
+    }
 #else
 #define SIMGRID_TESTS
 #endif
