@@ -50,6 +50,7 @@ void sw_platform_plan(sw_platform *p, const sw_topology *t) {
     for (int u = 0; u < t->n_units; u++) { /* kernels: the unit, and every port it has */
         int q = t->units[u].queue;
         add(p, q, t->units[u].path);
+        if (t->units[u].core_of >= 0) add(p, q, t->units[t->units[u].core_of].path);
         for (int i = 0; i < t->n_tiers; i++) {
             add(p, q, t->ports[u][i].read_path);
             add(p, q, t->ports[u][i].write_path);

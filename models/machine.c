@@ -102,6 +102,8 @@ static sw_status compose(sw_machine *m, const sw_node *node, sw_error *err) {
     }
     if (!is_none(sw_part_node(&m->part, "nvme")))
         SW_TRY(sw_machine_add_disk(m, is_soc ? &soc : NULL, err));
+    if (m->gpus && sw_part_bool(&m->gpu_part, "emulated", false))
+        SW_TRY(sw_machine_emulate(m, err));
     const char *name = sw_part_text(&m->part, "name", NULL);
     if (name) snprintf(t->name, sizeof t->name, "%s", name);
     double x;

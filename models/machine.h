@@ -25,6 +25,7 @@ typedef struct sw_machine {
         bool host_io;
         double latency_s;
     } gpu[8];
+    sw_part gpu_part;
     int parts, calibrated; /* parts opened, and those that were measured on this machine */
 } sw_machine;
 
@@ -40,6 +41,10 @@ sw_status sw_machine_add_gpus(sw_machine *m, sw_error *err);
 sw_status sw_machine_add_soc(sw_machine *m, sw_part *soc, sw_error *err);
 /** soc: whose `nvme` counts if the machine names none; NULL. */
 sw_status sw_machine_add_disk(sw_machine *m, const sw_part *soc, sw_error *err);
+
+/** The last step for a machine whose GPU says `emulated`: the CPU plays its part, as the backend
+ * `host` does. */
+sw_status sw_machine_emulate(sw_machine *m, sw_error *err);
 
 /* Figures that GPUs, CPUs and SoCs share; `at` is "" or "cpu." (a SoC's CPU). */
 /** peak[]: fp32 is needed; a class that the part lacks runs at the rate of the one that stands in.

@@ -141,6 +141,7 @@ sw_status sw_machine_add_gpus(sw_machine *m, sw_error *err) {
     sw_part_find(&m->part, "gpus", &n);
     m->gpus = (int)n;
     SW_TRY(sw_machine_part(m, SW_PART_GPU, "gpu", NULL, NULL, m->gpus, &gpu, err));
+    m->gpu_part = gpu;
     for (int i = 0; i < m->gpus; i++) SW_TRY(add_gpu(m, i, &gpu, err));
     SW_TRY(sw_machine_add_cpu(m, err));
     SW_TRY(sw_machine_part(m, SW_PART_LINK, "link", &gpu, "host_link", 1, &link, err));

@@ -25,7 +25,7 @@ sw_status sw_machine_add_cpu(sw_machine *m, sw_error *err) {
     sw_unit *u = &t->units[m->cpu];
     SW_TRY(sw_machine_peaks(&p, "", u->peak, err));
     sw_machine_kernels(&p, "", nominal, rate, u);
-    u->cores = (uint32_t)cores;
+    u->cores = cores;
     u->core_Bps = core < rate ? core : rate;
     u->tier = m->ram;
     t->tiers[m->ram].unit = m->cpu;
@@ -89,8 +89,10 @@ sw_status sw_machine_add_disk(sw_machine *m, const sw_part *soc, sw_error *err) 
     int16_t q_wr = sw_topo_queue(t, "nvme0.write", SW_QUEUE_IO, -1);
     int16_t host = m->ram >= 0 ? m->ram : (int16_t)sw_topology_tier(t, SW_TIER_UNIFIED);
     int16_t ram = t->tiers[host].res;
-    sw_route in = {nvme, host, q_rd, SW_TOPO_PATH(t, rd, ram), -1, read, latency, 0, 0};
-    sw_route out = {host, nvme, q_wr, SW_TOPO_PATH(t, ram, wr), -1, write, write_latency, 0, 0};
+    sw_route in = {nvme, host, q_rd, SW_TOPO_PATH(t, rd, ram), -1, read, latency, 0, 0, 0};
+    sw_route out = {host, nvme, q_wr, SW_TOPO_PATH(t, ram, wr), -1, write, write_latency, 0, 0, 0};
+    if (m->cpu >= 0 && sw_part_find(&p, "core.read", &in.core_Bps)) in.driver = m->cpu;
+    if (m->cpu >= 0 && sw_part_find(&p, "core.write", &out.core_Bps)) out.driver = m->cpu;
     sw_machine_both(t, in);
     sw_machine_both(t, out);
 

@@ -64,7 +64,7 @@ sw_status sw_machine_add_soc(sw_machine *m, sw_part *soc, sw_error *err) {
     SW_TRY(sw_machine_peaks(soc, "cpu.", t->units[cpu].peak, err));
     sw_machine_kernels(soc, "", nominal, gpu_Bps, &t->units[gpu]);
     sw_machine_kernels(soc, "cpu.", nominal, cpu_Bps, &t->units[cpu]);
-    t->units[cpu].cores = (uint32_t)cores;
+    t->units[cpu].cores = cores;
     t->units[cpu].core_Bps = ceiling(core, cpu_Bps);
     t->units[gpu].tier = t->units[cpu].tier = tier;
     t->tiers[tier].unit = gpu;

@@ -42,13 +42,15 @@ static const sw_key gpu[] = {HEADER,
                              PEAKS("compute."),
                              KERNELS("kernels."),
                              PART("host_link"),
-                             PART("peer_link")};
+                             PART("peer_link"),
+                             FLAG("emulated"),
+                             RATE("memory.write")};
 
 static const sw_key cpu[] = {HEADER,
                              BYTES("memory.capacity"),
                              RATE("memory.bandwidth"),
                              SHARE("memory.achievable"),
-                             COUNT("cores", 4096),
+                             {"cores", SW_KEY_FIGURE, SW_DIM_NONE, 0, 4096},
                              RATE("core_bandwidth"),
                              PEAKS("compute."),
                              KERNELS("kernels."),
@@ -78,7 +80,9 @@ static const sw_key disk[] = {HEADER,
                               {"read.iops", SW_KEY_FIGURE, SW_DIM_IOPS, 0, 1e9},
                               {"read.sharpness", SW_KEY_FIGURE, SW_DIM_NONE, 0, 100},
                               RATE("write.max"),
-                              TIME("write.latency")};
+                              TIME("write.latency"),
+                              RATE("core.read"),
+                              RATE("core.write")};
 
 static const sw_key soc[] = {HEADER,
                              BYTES("memory.capacity"),

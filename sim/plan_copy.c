@@ -1,4 +1,5 @@
 /* The plan's copies: placing, fetching, evicting blocks (see plan.h and policy.h). */
+#include "sim/cost.h"
 #include "sim/plan.h"
 
 /* --- memory --------------------------------------------------------------------------------------
@@ -95,14 +96,6 @@ sw_status sw_plan_page(sw_plan *p, uint32_t block, sw_error *err) {
 
 /* --- copies ----------------------------------------------------------------------------------- */
 
-static sw_cat copy_cat(const sw_topology *t, int src, int dst) {
-    if (t->tiers[src].kind == SW_TIER_NVME) return SW_CAT_NVME_READ;
-    if (t->tiers[dst].kind == SW_TIER_NVME) return SW_CAT_NVME_WRITE;
-    bool from_fast = t->tiers[src].kind != SW_TIER_RAM, to_fast = t->tiers[dst].kind != SW_TIER_RAM;
-    if (from_fast == to_fast) return SW_CAT_PEER;
-    return to_fast ? SW_CAT_H2D : SW_CAT_D2H;
-}
-
 sw_status sw_plan_copy(sw_plan *p, sw_entry *e, int src, int dst, sw_error *err) {
     const sw_route *route = route_of(p, src, dst);
     if (!route)
@@ -124,15 +117,7 @@ sw_status sw_plan_copy(sw_plan *p, sw_entry *e, int src, int dst, sw_error *err)
     uses[1].tier = (int16_t)dst, uses[1].mode = SW_WRITE, uses[1].addr = to->addr;
     op->uses = uses;
     op->n_uses = 2;
-    op->cat = (uint8_t)copy_cat(p->topo, src, dst);
-    op->fixed_s = route->latency_s;
-    op->flows[op->n_flows++] = (sw_flow){route->path, (double)bytes, route->cap_Bps};
-    if (route->driver >= 0) { /* a copying thread occupies a core */
-        const sw_unit *cpu = &p->topo->units[route->driver];
-        double core = SW_UNIT_RATE / cpu->cores;
-        op->flows[op->n_flows++] = (sw_flow){cpu->path, (double)bytes / cpu->core_Bps * core, core};
-        op->unit = route->driver;
-    }
+    sw_cost_copy(p->topo, route, bytes, op);
     sw_plan_need_refs(p, &from->writers);
     sw_plan_need_refs(p, &to->writers);
     sw_plan_need_refs(p, &to->readers);
@@ -156,20 +141,6 @@ static sw_status know_on_host(sw_plan *p, sw_error *err) {
     return sw_plan_host(p, p->rt->sync_host_s, SW_CAT_HOST, "learn", err);
 }
 
-/* What a copy on the route gets when nothing else runs. */
-static double route_Bps(const sw_topology *t, const sw_route *r) {
-    const sw_path *path = &t->paths[r->path];
-    double rate = r->cap_Bps;
-    for (int i = 0; i < path->n; i++) {
-        int times = 0;
-        for (int k = 0; k < path->n; k++) times += path->res[k] == path->res[i];
-        double here = t->res[path->res[i]].rate / times;
-        if (here < rate) rate = here;
-    }
-    if (r->driver >= 0 && t->units[r->driver].core_Bps < rate) rate = t->units[r->driver].core_Bps;
-    return rate;
-}
-
 /* The current replica from which a copy to `dst` is fastest; -1: none has a route. */
 static int best_source(const sw_plan *p, const sw_entry *e, int dst) {
     int best = -1;
@@ -178,7 +149,7 @@ static int best_source(const sw_plan *p, const sw_entry *e, int dst) {
         const sw_replica *r = &e->replicas[i];
         const sw_route *route = r->version == e->version ? route_of(p, r->tier, dst) : NULL;
         if (!route) continue;
-        double Bps = route_Bps(p->topo, route);
+        double Bps = sw_cost_route_Bps(p->topo, route);
         if (best < 0 || Bps > best_Bps || (Bps == best_Bps && r->tier < best))
             best = r->tier, best_Bps = Bps;
     }

@@ -1,67 +1,7 @@
 /* The plan's kernels: running an event on a unit, whole or in parts; collectives (see plan.h and
  * policy.h). */
+#include "sim/cost.h"
 #include "sim/plan.h"
-
-/* --- flows ------------------------------------------------------------------------------------ */
-
-static double path_rate(const sw_topology *t, const sw_flow *f) {
-    double rate = f->cap;
-    const sw_path *p = &t->paths[f->path];
-    for (int i = 0; i < p->n; i++)
-        if (t->res[p->res[i]].rate < rate) rate = t->res[p->res[i]].rate;
-    return rate;
-}
-
-static void add_flow(sw_op *op, int path, double amount, double cap) {
-    if (amount <= 0) return;
-    if (op->n_flows < SW_FLOWS_MAX) op->flows[op->n_flows] = (sw_flow){(int16_t)path, amount, cap};
-    op->n_flows++; /* past the limit: flows_fit says so */
-}
-
-static sw_status flows_fit(const sw_op *op, sw_error *err) {
-    if (op->n_flows <= SW_FLOWS_MAX) return SW_OK;
-    return sw_fail(err, SW_RUN, "op %llu (%s) asks for %d flows; %d are possible",
-                   (unsigned long long)op->id, op->name ? op->name : "?", op->n_flows,
-                   SW_FLOWS_MAX);
-}
-
-/* The roofline as flows: arithmetic over the unit, bytes over the ports; the category is that of
- * the slowest. */
-static void kernel_flows(const sw_plan *p, sw_op *op, const double *read, const double *write) {
-    const sw_topology *t = p->topo;
-    const sw_unit *u = &t->units[op->unit];
-    const sw_efficiency *e = &u->eff[op->work.cls];
-    bool gpu = u->kind == SW_UNIT_GPU;
-    sw_cat cat[SW_FLOWS_MAX];
-    op->fixed_s = op->work.launches * (e->fixed_s + (gpu ? p->rt->launch_device_s : 0));
-    if (op->work.flops > 0) {
-        double seconds = op->work.flops / (u->peak[op->work.math] * e->compute);
-        cat[op->n_flows] = gpu ? SW_CAT_GPU_COMPUTE : SW_CAT_CPU_COMPUTE;
-        add_flow(op, u->path, seconds * SW_UNIT_RATE, SW_UNIT_RATE);
-    }
-    for (int tier = 0; tier < t->n_tiers; tier++) {
-        if (read[tier] <= 0 && write[tier] <= 0) continue;
-        const sw_port *port = &t->ports[op->unit][tier];
-        sw_cat c =
-            tier == u->tier ? (gpu ? SW_CAT_GPU_MEMORY : SW_CAT_CPU_MEMORY) : SW_CAT_IN_PLACE;
-        double mem = e->memory;
-        if (port->read_path == port->write_path) {
-            if (op->n_flows < SW_FLOWS_MAX) cat[op->n_flows] = c;
-            add_flow(op, port->read_path, read[tier] + write[tier], port->read_Bps * mem);
-        } else {
-            if (op->n_flows < SW_FLOWS_MAX) cat[op->n_flows] = c;
-            add_flow(op, port->read_path, read[tier], port->read_Bps * mem);
-            if (op->n_flows < SW_FLOWS_MAX) cat[op->n_flows] = c;
-            add_flow(op, port->write_path, write[tier], port->write_Bps * mem);
-        }
-    }
-    double slowest = -1;
-    op->cat = (uint8_t)(gpu ? SW_CAT_GPU_COMPUTE : SW_CAT_CPU_COMPUTE);
-    for (int i = 0; i < op->n_flows && i < SW_FLOWS_MAX; i++) {
-        double s = op->flows[i].amount / path_rate(t, &op->flows[i]);
-        if (s > slowest) slowest = s, op->cat = (uint8_t)cat[i];
-    }
-}
 
 /* --- launching -------------------------------------------------------------------------------- */
 
@@ -225,8 +165,7 @@ static sw_status run(sw_plan *p, const sw_event *ev, uint32_t first, uint32_t n,
     }
     op->uses = uses;
     op->n_uses = k;
-    kernel_flows(p, op, read, write);
-    SW_TRY(flows_fit(op, err));
+    SW_TRY(sw_cost_kernel(t, p->rt->launch_device_s, read, write, op, err));
     SW_TRY(sw_plan_seal(p, op, err));
     SW_TRY(launched(p, op, err));
     sw_plan_log(p, "run", SW_NONE, unit, k);
@@ -308,9 +247,8 @@ sw_status sw_plan_all_reduce(sw_plan *p, uint32_t unit_mask, uint64_t bytes, dou
         int r = t->route_of[src][dst][0];
         if (r < 0 || n > SW_FLOWS_MAX)
             return sw_fail(err, SW_RUN, "no route for a ring over %d units", n);
-        add_flow(op, t->routes[r].path, amount, t->routes[r].cap_Bps);
+        op->flows[op->n_flows++] = (sw_flow){t->routes[r].path, amount, t->routes[r].cap_Bps};
     }
-    SW_TRY(flows_fit(op, err));
     SW_TRY(sw_plan_seal(p, op, err));
     uint64_t id = op->id;
     int queue = op->queue;

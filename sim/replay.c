@@ -131,6 +131,7 @@ static void collect_pager(loop *l) {
     const sw_path *in = &l->topo->paths[g->in->path], *out = &l->topo->paths[g->out->path];
     for (int i = 0; i < in->n; i++) o->res[in->res[i]].amount += (double)s.in_bytes;
     for (int i = 0; i < out->n; i++) o->res[out->res[i]].amount += (double)s.out_bytes;
+    o->paged_bytes = (double)(s.in_bytes + s.out_bytes);
     count(o, "page_faults", (double)s.faults);
     count(o, "page_evictions", (double)s.evictions);
     count(o, "paged_in_bytes", (double)s.in_bytes);

@@ -58,6 +58,7 @@ typedef struct sw_result {
     double queue_busy_s[SW_QUEUES_MAX];
     uint64_t n_fetches, n_evictions, n_writebacks, n_fetches_decode;
     double fetched_bytes, written_back_bytes;
+    double paged_bytes;     /* moved by a pager, both ways */
     double least_h2d_bytes; /* least bytes that this placement of compute must copy to the fast tier
                                (bound.h) */
     sw_counter counters[SW_COUNTERS_MAX];

@@ -87,7 +87,6 @@ static sw_status check_unit(const sw_topology *t, int i, sw_error *err) {
     const sw_unit *u = &t->units[i];
     for (int m = 0; m < SW_MATH_COUNT; m++)
         if (!positive(u->peak[m])) return bad(err, u->name, "a peak rate is not a number over 0");
-    if (u->cores == 0) return bad(err, u->name, "no cores");
     if (u->kind == SW_UNIT_CPU && !positive(u->core_Bps))
         return bad(err, u->name, "no bandwidth of one core");
     for (int c = 0; c < SW_CLASS_COUNT; c++) {
@@ -102,6 +101,8 @@ static sw_status check_unit(const sw_topology *t, int i, sw_error *err) {
         return bad(err, u->name, "no resource of its own");
     if (!in(u->path, t->n_paths) || t->paths[u->path].n != 1 || t->paths[u->path].res[0] != u->res)
         return bad(err, u->name, "its path is not just its arithmetic");
+    if (!in_or_none(u->core_of, t->n_units)) return bad(err, u->name, "no such CPU to run on");
+    if (!positive(u->cores)) return bad(err, u->name, "its cores are not a number over 0");
     if (!in(u->queue, t->n_queues) || t->queues[u->queue].kind != SW_QUEUE_COMPUTE)
         return bad(err, u->name, "no compute queue");
     if (!in(u->tier, t->n_tiers)) return bad(err, u->name, "no local tier");
@@ -132,6 +133,8 @@ static sw_status check_route(const sw_topology *t, int i, sw_error *err) {
         why = "no such driver";
     else if (!positive(r->cap_Bps))
         why = "the ceiling is not a number over 0";
+    else if (!(r->core_Bps >= 0) || isinf(r->core_Bps))
+        why = "what a core moves is out of range";
     else if (!(r->latency_s >= 0) || isinf(r->latency_s))
         why = "the latency is out of range";
     else if (t->route_of[r->src][r->dst][r->pageable] != i)

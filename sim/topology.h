@@ -96,13 +96,15 @@ typedef struct sw_unit {
     sw_unit_kind kind;
     double peak[SW_MATH_COUNT]; /* op/s, dense; a class the unit lacks carries the rate it runs at
                                    instead */
-    uint32_t cores;
+    double cores;    /* as many as whose work adds up: two threads of one core count less than 2 */
     double core_Bps; /* CPU: what one core can stream (a copying thread) */
     sw_efficiency eff[SW_CLASS_COUNT];
-    int16_t res;   /* its arithmetic */
-    int16_t path;  /* the path that is just its arithmetic */
-    int16_t tier;  /* local tier */
-    int16_t queue; /* compute queue */
+    int16_t res;     /* its arithmetic */
+    int16_t path;    /* the path that is just its arithmetic */
+    int16_t tier;    /* local tier */
+    int16_t queue;   /* compute queue */
+    int16_t core_of; /* the CPU on one core of which a kernel runs, as one thread; -1: a kernel has
+                        the whole unit */
 } sw_unit;
 
 typedef struct sw_path {
@@ -124,6 +126,7 @@ typedef struct sw_route {
     double latency_s; /* setup, paid by each copy */
     bool pageable;    /* the variant for unpinned host memory */
     bool staged;      /* bounced through pinned buffers in RAM (NVMe to VRAM without GPUDirect) */
+    double core_Bps;  /* what a core of the driver moves if it does nothing else; 0: as its unit */
 } sw_route;
 
 typedef struct sw_queue {

@@ -54,7 +54,7 @@ static json_t *unit_json(const sw_topology *t, int index) {
     put(o, "kind", json_string(u->kind == SW_UNIT_GPU ? "gpu" : "cpu"));
     put(o, "tier", json_string(t->tiers[u->tier].name));
     if (u->kind == SW_UNIT_CPU) {
-        put(o, "cores", json_integer(u->cores));
+        put(o, "cores", number(u->cores));
         put(o, "core_Bps", number(u->core_Bps));
     }
     for (int m = 0; m < SW_MATH_COUNT; m++) put(peak, math_names[m], number(u->peak[m]));
@@ -67,6 +67,7 @@ static json_t *unit_json(const sw_topology *t, int index) {
         put(eff, sw_class_name((sw_class)c), e);
     }
     put(o, "efficiency", eff);
+    if (u->core_of >= 0) put(o, "core_of", json_string(t->units[u->core_of].name));
     for (int i = 0; i < t->n_tiers; i++)
         if (t->ports[index][i].read_path >= 0)
             json_array_append_new(ports, port_json(t, &t->ports[index][i], i));

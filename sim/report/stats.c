@@ -24,7 +24,7 @@ sw_cat sw_result_top(const sw_result *r, double *share) {
 }
 
 double sw_result_moved_bytes(const sw_result *r) {
-    return r->fetched_bytes + r->written_back_bytes;
+    return r->fetched_bytes + r->written_back_bytes + r->paged_bytes;
 }
 
 double sw_result_bound_tokens_per_s(const sw_result *r) {
