@@ -2,6 +2,7 @@
  * it. */
 #include "backends/inflight.h"
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -40,7 +41,11 @@ static sw_status grow(sw_inflight *f, uint64_t need, sw_error *err) {
 /* `id` waits for `on`. An op that has not been added yet never ends as far as this one can see: the
  * run stalls, and sw_inflight_stuck says so. */
 static bool depend(sw_inflight *f, uint64_t on, uint64_t id) {
-    if (on < f->first || (on < f->next && rec(f, on)->done)) return true;
+    if (on < f->first) return true;
+    if (on < f->next && rec(f, on)->done) {
+        rec(f, id)->ready_s = fmax(rec(f, id)->ready_s, rec(f, on)->end_s);
+        return true;
+    }
     rec(f, id)->pending++;
     if (on >= f->next) return true;
     uint32_t e = f->free_edge;
@@ -68,7 +73,7 @@ sw_status sw_inflight_add(sw_inflight *f, const sw_op *ops, uint32_t n, uint64_t
     if (f->next + n - f->first > f->mask) SW_TRY(grow(f, f->next + n - f->first, err));
     for (uint32_t i = 0; i < n; i++) {
         const sw_op *op = &ops[i];
-        *rec(f, op->id) = (sw_inflight_rec){.op = op, .edges = NIL};
+        *rec(f, op->id) = (sw_inflight_rec){.op = op, .edges = NIL, .ready_s = -INFINITY};
         f->next = op->id + 1;
         bool ok = !op->issued_by || depend(f, op->issued_by, op->id);
         for (uint32_t k = 0; k < op->n_after; k++) ok = ok && depend(f, op->after[k], op->id);
@@ -108,6 +113,7 @@ uint64_t sw_inflight_end(sw_inflight *f, int queue, double now_s) {
         next = f->edges.v[e].next;
         const sw_inflight_rec *to = rec(f, f->edges.v[e].to);
         rec(f, f->edges.v[e].to)->pending--;
+        rec(f, f->edges.v[e].to)->ready_s = now_s;
         if (sw_inflight_ready(f, to->op->queue) == to->op) ready |= UINT64_C(1) << to->op->queue;
         f->edges.v[e].next = f->free_edge;
         f->free_edge = e;

@@ -18,6 +18,7 @@ _Static_assert(SW_QUEUES_MAX <= 64, "a set of queues is a bit mask");
 typedef struct sw_inflight_rec {
     const sw_op *op;
     double start_s, end_s, paged_s;
+    double ready_s;   /* when the last one that it waits for ended; of those still kept */
     uint64_t next;    /* behind it in its queue; 0 none */
     uint32_t pending; /* ops that it still waits for */
     uint32_t edges;   /* first of the list of those that wait for it */
@@ -57,6 +58,10 @@ static inline const sw_op *sw_inflight_first(const sw_inflight *f, int queue) {
 }
 /** The queue's first op starts. */
 void sw_inflight_start(sw_inflight *f, int queue, double now_s);
+/** When the last op ended that the queue's first op had to wait for; -INFINITY if none. */
+static inline double sw_inflight_ready_s(const sw_inflight *f, int queue) {
+    return f->ring[f->head[queue] & f->mask].ready_s;
+}
 /** The queue's first op, which has started, has waited for its pager. */
 void sw_inflight_paged(sw_inflight *f, int queue, double waited_s);
 /** The queue's first op, which has started, ends. Returns the queues whose first op became ready.

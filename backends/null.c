@@ -55,9 +55,10 @@ static sw_status grow(null_ctx *c, uint64_t need, sw_error *err) {
     return SW_OK;
 }
 
-/* When op `id` ended, or `now` if that was so long ago that it no longer matters. */
-static inline double end_of(const null_ctx *c, uint64_t id) {
-    return id >= c->first ? c->ring[id & c->mask].end_s : c->now;
+/* When one that waits for op `id` may start; `now` if it ended so long ago that it no longer matters.
+ */
+static inline double after(const null_ctx *c, uint64_t id) {
+    return id >= c->first ? c->ring[id & c->mask].end_s + c->topo->wake_s : c->now;
 }
 
 /* How long an op that starts waiting for its pager at `now` waits. */
@@ -78,11 +79,11 @@ static sw_status null_submit(void *be, const sw_op *ops, uint32_t n, sw_error *e
         double start = c->queue_end[op->queue];
         if (c->now > start) start = c->now;
         if (op->issued_by) {
-            double e = end_of(c, op->issued_by);
+            double e = after(c, op->issued_by);
             if (e > start) start = e;
         }
         for (uint32_t k = 0; k < op->n_after; k++) {
-            double e = end_of(c, op->after[k]);
+            double e = after(c, op->after[k]);
             if (e > start) start = e;
         }
         double paged = 0;

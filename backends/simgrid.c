@@ -85,7 +85,7 @@ static uint64_t start_ready(simgrid_ctx *c, uint64_t queues, double now) {
         const sw_op *op = sw_inflight_ready(&c->ops, q);
         if (!op) continue;
         sw_inflight_start(&c->ops, q, now);
-        if (takes_time(op))
+        if (takes_time(op) || sw_inflight_ready_s(&c->ops, q) + c->topo->wake_s > now)
             lanes |= UINT64_C(1) << q;
         else
             queues |= sw_inflight_end(&c->ops, q, now);
@@ -227,6 +227,12 @@ static void lane_main(int argc, char **argv) {
         sg_sem_acquire(l->wake);
         do {
             const sw_op *op = sw_inflight_first(&c->ops, l->queue);
+            double early =
+                sw_inflight_ready_s(&c->ops, l->queue) + c->topo->wake_s - simgrid_get_clock();
+            if (early > 0 && c->topo->wake_s > 0) {
+                sg_actor_sleep_for(early);
+                sw_inflight_start(&c->ops, l->queue, simgrid_get_clock());
+            }
             if (op->fixed_s > 0) sg_actor_sleep_for(op->fixed_s);
             if (op->paging) serve(c, l, op);
             if (op->n_flows) run_flows(c, l, op);

@@ -107,6 +107,7 @@ static sw_status compose(sw_machine *m, const sw_node *node, sw_error *err) {
     const char *name = sw_part_text(&m->part, "name", NULL);
     if (name) snprintf(t->name, sizeof t->name, "%s", name);
     double x;
+    sw_part_find(&m->part, "wake", &t->wake_s);
     if (sw_part_find(&m->part, "power", &x)) t->power_w = x;
     if (sw_part_find(&m->part, "price", &x)) t->price_usd = x;
     t->measured = m->parts > 0 && m->calibrated == m->parts;

@@ -113,6 +113,7 @@ static const sw_key machine[] = {HEADER,
                                  BYTES("io.block"),
                                  COUNT("io.depth", 65536),
                                  FLAG("gds"),
+                                 {"wake", SW_KEY_FIGURE, SW_DIM_SECONDS, 1, 10},
                                  PART("soc"),
                                  BYTES("memory")};
 

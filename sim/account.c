@@ -92,16 +92,19 @@ sw_status sw_account_op(sw_account *a, const sw_op *op, const sw_done *done,
 
     sw_path_rec *rec = &a->ring[op->id & a->mask];
     double idle = done->start_s - pred->end_s, took = done->end_s - done->start_s;
+    double wake = fmin(idle, a->topo->wake_s);
     double fixed = op->fixed_s < took ? op->fixed_s : took, paged = done->paged_s;
     *rec = *pred;
     a->newest = op->id;
     rec->end_s = done->end_s;
-    rec->all[SW_CAT_IDLE] += idle;
+    rec->all[SW_CAT_IDLE] += idle - wake;
+    rec->all[SW_CAT_SETUP] += wake;
     rec->all[op->cat_fixed] += fixed;
     rec->all[SW_CAT_FAULT] += paged;
     rec->all[op->cat] += took - fixed - paged;
     if (op->phase == SW_PHASE_DECODE) {
-        rec->decode[SW_CAT_IDLE] += idle;
+        rec->decode[SW_CAT_IDLE] += idle - wake;
+        rec->decode[SW_CAT_SETUP] += wake;
         rec->decode[op->cat_fixed] += fixed;
         rec->decode[SW_CAT_FAULT] += paged;
         rec->decode[op->cat] += took - fixed - paged;

@@ -153,6 +153,7 @@ sw_status sw_topology_check(const sw_topology *t, sw_error *err) {
     for (int i = 0; i < t->n_queues; i++)
         if (!in_or_none(t->queues[i].unit, t->n_units))
             return bad(err, t->queues[i].name, "no such unit");
+    if (!(t->wake_s >= 0) || isinf(t->wake_s)) return bad(err, t->name, "wake is out of range");
     SW_TRY(check_paths(t, err));
     for (int i = 0; i < t->n_tiers; i++) SW_TRY(check_tier(t, i, err));
     for (int i = 0; i < t->n_units; i++) SW_TRY(check_unit(t, i, err));

@@ -146,8 +146,10 @@ typedef struct sw_topology {
     sw_route routes[SW_ROUTES_MAX];
     sw_port ports[SW_UNITS_MAX][SW_TIERS_MAX];
     int16_t route_of[SW_TIERS_MAX][SW_TIERS_MAX][2]; /* [src][dst][pageable] -> routes[]; -1 none */
-    double price_usd, power_w;                       /* sums of the parts; 0: unknown */
-    bool measured; /* every figure that the run uses was measured on this machine */
+    double
+        wake_s; /* from the end of an op to the start of one on another queue that waits for it */
+    double price_usd, power_w; /* sums of the parts; 0: unknown */
+    bool measured;             /* every figure that the run uses was measured on this machine */
 } sw_topology;
 
 /** Builds the machine that a scenario's `machine:` map describes.

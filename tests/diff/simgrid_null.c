@@ -97,6 +97,7 @@ static plan *random_plan(uint64_t seed, int n, bool serial) {
     sw_topology_simple(&p->topo, 1e12, 1ull << 34, between(&r, 1e10, 6e10), between(&r, 4e10, 1e11),
                        1ull << 36, between(&r, 3e9, 1e10), 1e14, 1e12);
     p->n = n;
+    if (seed % 2) p->topo.wake_s = between(&r, 1e-6, 1e-3);
     for (int i = 0; i < n; i++) {
         sw_op *op = &p->ops[i];
         *op = (sw_op){.id = (uint64_t)i + 1, .unit = -1, .name = "op"};
@@ -156,12 +157,17 @@ typedef struct state {
     double until, start, end, left[SW_FLOWS_MAX];
 } state;
 
-static bool ready(const plan *p, const state *s, int i) {
+/* When op i may start, as far as it is known. */
+static double ready_at(const plan *p, const state *s, int i) {
+    double at = 0;
     for (int j = 0; j < i; j++)
-        if (p->ops[j].queue == p->ops[i].queue && s[j].phase != 3) return false;
-    for (uint32_t k = 0; k < p->ops[i].n_after; k++)
-        if (s[p->ops[i].after[k] - 1].phase != 3) return false;
-    return true;
+        if (p->ops[j].queue == p->ops[i].queue)
+            at = fmax(at, s[j].phase == 3 ? s[j].end : INFINITY);
+    for (uint32_t k = 0; k < p->ops[i].n_after; k++) {
+        const state *on = &s[p->ops[i].after[k] - 1];
+        at = fmax(at, on->phase == 3 ? on->end + p->topo.wake_s : INFINITY);
+    }
+    return at;
 }
 
 static void fluid(const plan *p, state *s) {
@@ -171,7 +177,7 @@ static void fluid(const plan *p, state *s) {
             moved = false;
             for (int i = 0; i < p->n; i++) {
                 const sw_op *op = &p->ops[i];
-                if (s[i].phase == 0 && ready(p, s, i)) {
+                if (s[i].phase == 0 && ready_at(p, s, i) <= t * (1 + 1e-15)) {
                     s[i].phase = 1, s[i].start = t, s[i].until = t + op->fixed_s, moved = true;
                     for (int k = 0; k < op->n_flows; k++) s[i].left[k] = op->flows[k].amount;
                 }
@@ -187,6 +193,7 @@ static void fluid(const plan *p, state *s) {
         int n = 0;
         for (int i = 0; i < p->n; i++) {
             if (s[i].phase == 1) dt = fmin(dt, s[i].until - t);
+            if (s[i].phase == 0) dt = fmin(dt, ready_at(p, s, i) - t);
             for (int k = 0; s[i].phase == 2 && k < p->ops[i].n_flows; k++)
                 if (s[i].left[k] > p->ops[i].flows[k].amount * 1e-12)
                     f[n] = &p->ops[i].flows[k], left[n++] = &s[i].left[k];
