@@ -7,11 +7,19 @@
 #include <string.h>
 
 extern const sw_command sw_cmd_run, sw_cmd_compare, sw_cmd_list, sw_cmd_help, sw_cmd_verify,
-    sw_cmd_calibrate, sw_cmd_claims, sw_cmd_model, sw_cmd_trace;
+    sw_cmd_calibrate, sw_cmd_validate, sw_cmd_claims, sw_cmd_model, sw_cmd_trace;
 
-const sw_command *const sw_commands[] = {
-    &sw_cmd_run,    &sw_cmd_compare, &sw_cmd_model,     &sw_cmd_trace, &sw_cmd_list,
-    &sw_cmd_claims, &sw_cmd_verify,  &sw_cmd_calibrate, &sw_cmd_help,  NULL};
+const sw_command *const sw_commands[] = {&sw_cmd_run,
+                                         &sw_cmd_compare,
+                                         &sw_cmd_model,
+                                         &sw_cmd_trace,
+                                         &sw_cmd_list,
+                                         &sw_cmd_claims,
+                                         &sw_cmd_verify,
+                                         &sw_cmd_calibrate,
+                                         &sw_cmd_validate,
+                                         &sw_cmd_help,
+                                         NULL};
 
 const sw_command *sw_command_find(const char *name) {
     for (size_t i = 0; sw_commands[i]; i++)

@@ -44,9 +44,11 @@ sw_status sw_machine_emulate(sw_machine *m, sw_error *err) {
         if (disk) { /* straight into the arena: what its link adds is not there */
             int memory = t->tiers[r->src].kind == SW_TIER_NVME ? r->dst : r->src;
             if (memory == m->gpu[0].tier) r->latency_s -= m->gpu[0].latency_s;
-        } else {
+        } else { /* a thread reads and writes, and never waits */
             r->driver = m->cpu;
-            r->core_Bps = r->cap_Bps; /* a copying thread never waits */
+            r->core_Bps = r->cap_Bps;
+            r->path = path;
+            r->traffic = 2;
         }
     }
     return SW_OK;

@@ -81,6 +81,7 @@ static const sw_key disk[] = {HEADER,
                               {"read.sharpness", SW_KEY_FIGURE, SW_DIM_NONE, 0, 100},
                               RATE("write.max"),
                               TIME("write.latency"),
+                              RATE("both"),
                               RATE("core.read"),
                               RATE("core.write")};
 

@@ -114,6 +114,7 @@ sw_status sw_account_op(sw_account *a, const sw_op *op, const sw_done *done,
 
     sw_result *r = a->out;
     r->queue_busy_s[op->queue] += took;
+    r->cat_busy_s[op->cat] += took;
     for (uint32_t i = 0; i < op->n_flows; i++) {
         const sw_path *p = &a->topo->paths[op->flows[i].path];
         for (int k = 0; k < p->n; k++) r->res[p->res[k]].amount += op->flows[i].amount;

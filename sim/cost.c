@@ -17,7 +17,9 @@ static double one_core(const sw_unit *cpu) {
 void sw_cost_copy(const sw_topology *t, const sw_route *route, uint64_t bytes, sw_op *op) {
     op->cat = (uint8_t)copy_cat(t, route->src, route->dst);
     op->fixed_s = route->latency_s;
-    op->flows[op->n_flows++] = (sw_flow){route->path, (double)bytes, route->cap_Bps};
+    double traffic = route->traffic > 0 ? route->traffic : 1;
+    op->flows[op->n_flows++] =
+        (sw_flow){route->path, (double)bytes * traffic, route->cap_Bps * traffic};
     if (route->driver < 0) return;
     const sw_unit *cpu = &t->units[route->driver];
     double core_Bps = route->core_Bps > 0 ? route->core_Bps : cpu->core_Bps;
@@ -28,11 +30,11 @@ void sw_cost_copy(const sw_topology *t, const sw_route *route, uint64_t bytes, s
 
 double sw_cost_route_Bps(const sw_topology *t, const sw_route *r) {
     const sw_path *path = &t->paths[r->path];
-    double rate = r->cap_Bps;
+    double rate = r->cap_Bps, traffic = r->traffic > 0 ? r->traffic : 1;
     for (int i = 0; i < path->n; i++) {
         int times = 0;
         for (int k = 0; k < path->n; k++) times += path->res[k] == path->res[i];
-        double here = t->res[path->res[i]].rate / times;
+        double here = t->res[path->res[i]].rate / times / traffic;
         if (here < rate) rate = here;
     }
     if (r->driver < 0) return rate;

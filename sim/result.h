@@ -56,6 +56,7 @@ typedef struct sw_result {
     sw_tier_result tier[SW_TIERS_MAX];
     sw_res_result res[SW_RES_MAX];
     double queue_busy_s[SW_QUEUES_MAX];
+    double cat_busy_s[SW_CAT_COUNT]; /* by the category of an op's flows: its whole time */
     uint64_t n_fetches, n_evictions, n_writebacks, n_fetches_decode;
     double fetched_bytes, written_back_bytes;
     double paged_bytes;     /* moved by a pager, both ways */

@@ -135,6 +135,8 @@ static sw_status check_route(const sw_topology *t, int i, sw_error *err) {
         why = "the ceiling is not a number over 0";
     else if (!(r->core_Bps >= 0) || isinf(r->core_Bps))
         why = "what a core moves is out of range";
+    else if (!(r->traffic >= 0) || isinf(r->traffic))
+        why = "its traffic is out of range";
     else if (!(r->latency_s >= 0) || isinf(r->latency_s))
         why = "the latency is out of range";
     else if (t->route_of[r->src][r->dst][r->pageable] != i)

@@ -127,6 +127,8 @@ typedef struct sw_route {
     bool pageable;    /* the variant for unpinned host memory */
     bool staged;      /* bounced through pinned buffers in RAM (NVMe to VRAM without GPUDirect) */
     double core_Bps;  /* what a core of the driver moves if it does nothing else; 0: as its unit */
+    double traffic; /* bytes over the path for each byte copied: 2 where one thread reads and writes
+                         the same memory, and gets a thread's share of it; 0: 1 */
 } sw_route;
 
 typedef struct sw_queue {

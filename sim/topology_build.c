@@ -125,13 +125,14 @@ void sw_topology_simple(sw_topology *out, double vram_Bps, uint64_t vram_bytes, 
     t->ports[gpu][ram] =
         (sw_port){SW_TOPO_PATH(t, h2d, ram_res), SW_TOPO_PATH(t, d2h, ram_res), link_Bps, link_Bps};
 
-    sw_route r = {ram, vram, q_h2d, 0, -1, link_Bps, 0, false, false, 0};
+    sw_route r = {ram, vram, q_h2d, 0, -1, link_Bps, 0, false, false, 0, 0};
     r.path = SW_TOPO_PATH(t, ram_res, h2d, vram_res);
     both_routes(t, r, cpu);
-    r = (sw_route){vram, ram, q_d2h, 0, -1, link_Bps, 0, false, false, 0};
+    r = (sw_route){vram, ram, q_d2h, 0, -1, link_Bps, 0, false, false, 0, 0};
     r.path = SW_TOPO_PATH(t, vram_res, d2h, ram_res);
     both_routes(t, r, cpu);
-    r = (sw_route){ram, ram, q_copy, SW_TOPO_PATH(t, ram_res, ram_res), cpu, ram_Bps, 0, 0, 0, 0};
+    r = (sw_route){ram, ram, q_copy, SW_TOPO_PATH(t, ram_res, ram_res), cpu, ram_Bps, 0, 0,
+                   0,   0,   0};
     both_routes(t, r, cpu);
     if (!(nvme_Bps > 0)) return;
 
@@ -140,14 +141,16 @@ void sw_topology_simple(sw_topology *out, double vram_Bps, uint64_t vram_bytes, 
     int16_t nvme = sw_topo_tier(t, "nvme0", SW_TIER_NVME, UINT64_C(1) << 42, nvme_Bps, rd, wr);
     int16_t q_rd = sw_topo_queue(t, "nvme0.read", SW_QUEUE_IO, -1);
     int16_t q_wr = sw_topo_queue(t, "nvme0.write", SW_QUEUE_IO, -1);
-    r = (sw_route){nvme, ram, q_rd, SW_TOPO_PATH(t, rd, ram_res), -1, nvme_Bps, 0, false, false, 0};
+    r = (sw_route){nvme,  ram, q_rd, SW_TOPO_PATH(t, rd, ram_res), -1, nvme_Bps, 0, false,
+                   false, 0,   0};
     both_routes(t, r, -1);
-    r = (sw_route){ram, nvme, q_wr, SW_TOPO_PATH(t, ram_res, wr), -1, nvme_Bps, 0, false, false, 0};
+    r = (sw_route){ram,   nvme, q_wr, SW_TOPO_PATH(t, ram_res, wr), -1, nvme_Bps, 0, false,
+                   false, 0,    0};
     both_routes(t, r, -1);
-    r = (sw_route){nvme, vram, q_rd, 0, -1, nvme_Bps, 0, false, true, 0};
+    r = (sw_route){nvme, vram, q_rd, 0, -1, nvme_Bps, 0, false, true, 0, 0};
     r.path = SW_TOPO_PATH(t, rd, ram_res, ram_res, h2d, vram_res);
     both_routes(t, r, -1);
-    r = (sw_route){vram, nvme, q_wr, 0, -1, nvme_Bps, 0, false, true, 0};
+    r = (sw_route){vram, nvme, q_wr, 0, -1, nvme_Bps, 0, false, true, 0, 0};
     r.path = SW_TOPO_PATH(t, vram_res, d2h, ram_res, ram_res, wr);
     both_routes(t, r, -1);
 }

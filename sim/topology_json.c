@@ -85,6 +85,7 @@ static json_t *route_json(const sw_topology *t, const sw_route *r) {
     put(o, "queue", json_string(t->queues[r->queue].name));
     put(o, "driver", r->driver < 0 ? json_string("dma") : json_string(t->units[r->driver].name));
     put(o, "staged", json_boolean(r->staged));
+    if (r->traffic > 0) put(o, "traffic", number(r->traffic));
     put(o, "path", path_json(t, r->path));
     return o;
 }

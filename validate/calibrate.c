@@ -133,7 +133,8 @@ static void begin(sw_calibration *c, const sw_cal_options *o) {
     *c = (sw_calibration){.backend = o->backend->plugin.name,
                           .memory_Bps = 60e9,
                           .io_read_core_Bps = 20e9,
-                          .io_write_core_Bps = 20e9};
+                          .io_write_core_Bps = 20e9,
+                          .disk_Bps = 20e9};
     cpu_set_t set;
     c->cpus = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
     c->cores = c->cpus;
@@ -269,10 +270,13 @@ static sw_status fit_mixes(session *s, sw_error *err) {
     sw_calibration *c = s->c;
     double one = fmax(fmax(c->series[SW_SERIES_GPU_READ].rate, c->series[SW_SERIES_CPU_READ].rate),
                       2 * c->series[SW_SERIES_H2D].rate);
-    const unknown u[] = {{&c->memory_Bps, one, one * c->cpus * 2},
-                         {&c->cores, c->cpus * 0.5, c->cpus},
-                         {&c->io_read_core_Bps, c->series[SW_SERIES_NVME_READ].rate, 200e9},
-                         {&c->io_write_core_Bps, c->series[SW_SERIES_NVME_WRITE].rate, 200e9}};
+    const unknown u[] = {
+        {&c->memory_Bps, one, one * c->cpus * 2},
+        {&c->cores, c->cpus * 0.5, c->cpus},
+        {&c->disk_Bps, c->series[SW_SERIES_NVME_READ].rate / 2,
+         c->series[SW_SERIES_NVME_READ].rate + c->series[SW_SERIES_NVME_WRITE].rate},
+        {&c->io_read_core_Bps, c->series[SW_SERIES_NVME_READ].rate, 200e9},
+        {&c->io_write_core_Bps, c->series[SW_SERIES_NVME_WRITE].rate, 200e9}};
     enum { UNKNOWNS = sizeof u / sizeof *u, GRID = 9 };
     c->memory_Bps = one * sqrt(c->cpus);
     double best;

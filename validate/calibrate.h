@@ -54,10 +54,10 @@ typedef struct sw_calibration {
     sw_series series[SW_SERIES_COUNT];
     sw_cal_mix mix[SW_CAL_MIXES_MAX];
     int n_mixes, rounds, cpus;
-    double memory_Bps, cores, io_read_core_Bps, io_write_core_Bps; /* from the mixes */
-    double wake_s, wake_raw[SW_CAL_ROUNDS_MAX];                    /* waiting for another queue */
-    double noise;     /* median of the points' spreads */
-    double mix_error; /* median |log(fit/measured)| of the mixes */
+    double memory_Bps, cores, io_read_core_Bps, io_write_core_Bps, disk_Bps; /* from the mixes */
+    double wake_s, wake_raw[SW_CAL_ROUNDS_MAX]; /* waiting for another queue */
+    double noise;                               /* median of the points' spreads */
+    double mix_error;                           /* median |log(fit/measured)| of the mixes */
 } sw_calibration;
 
 typedef struct sw_cal_options {
