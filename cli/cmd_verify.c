@@ -6,10 +6,12 @@
 #include <inttypes.h>
 
 typedef struct verify_opts {
-    bool quiet, plain;
+    bool real, quiet, plain;
 } verify_opts;
 
 static const sw_opt opts[] = {
+    {"real", 0, SW_OPT_FLAG, NULL, offsetof(verify_opts, real),
+     "the log is of a real backend (host, cuda): ops may be faster than their modelled set-up"},
     {"quiet", 'q', SW_OPT_FLAG, NULL, offsetof(verify_opts, quiet),
      "say nothing; only the exit code"},
     {"plain", 0, SW_OPT_FLAG, NULL, offsetof(verify_opts, plain), "ASCII only, no colour"}};
@@ -44,7 +46,7 @@ static sw_status run(const sw_command *cmd, int argc, char **argv, sw_error *err
     SW_TRY(sw_args_read(cmd, argc, argv, &o, &n, err));
     sw_verify_report *r = sw_zalloc(1, sizeof *r);
     if (!r) return sw_fail(err, SW_MEMORY, "out of memory");
-    sw_status st = sw_verify_log(argv[1], r, err);
+    sw_status st = sw_verify_log(argv[1], o.real, r, err);
     sw_style s = sw_style_for(stdout, o.plain);
     if (!st && !o.quiet) st = show(argv[1], r, &s, err);
     if (!st && r->n_violations)

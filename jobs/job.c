@@ -22,7 +22,8 @@ typedef struct outputs {
     uint32_t n;
 } outputs;
 
-static sw_status open_outputs(const sw_job *job, outputs *o, sw_error *err) {
+static sw_status open_outputs(const sw_job *job, const sw_plugin *backend, outputs *o,
+                              sw_error *err) {
     if (job->chrome_path) {
         SW_TRY(sw_chrome_open(job->chrome_path, &o->chrome, err));
         o->list[o->n++] = sw_chrome_observer(o->chrome);
@@ -33,6 +34,7 @@ static sw_status open_outputs(const sw_job *job, outputs *o, sw_error *err) {
     }
     if (job->verify) {
         SW_TRY(sw_verifier_new(&o->verifier, err));
+        if (!(backend->flags & SW_BACKEND_VIRTUAL_TIME)) sw_verifier_real(o->verifier);
         o->list[o->n++] = sw_verifier_observer(o->verifier);
     }
     if (job->decisions_path) SW_TRY(sw_writer_open(job->decisions_path, &o->decisions, err));
@@ -77,7 +79,7 @@ static sw_status run_scenario(const sw_job *job, const sw_scenario *s, sw_result
     outputs o = {0};
     sw_scenario_replay(s, &r);
     r.backend = (const sw_backend_ops *)backend;
-    sw_status st = open_outputs(job, &o, err);
+    sw_status st = open_outputs(job, backend, &o, err);
     r.observers = o.list;
     r.n_observers = o.n;
     r.decisions = o.decisions;

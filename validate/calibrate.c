@@ -129,8 +129,11 @@ static double op_s(const sw_series *s, double size) {
 static void begin(sw_calibration *c, const sw_cal_options *o) {
     static const double guess[SW_SERIES_COUNT] = {10e9, 10e9, 20e9, 20e9, 30e9,
                                                   20e9, 30e9, 1e9,  1e9};
-    bool emulated = !strcmp(o->backend->plugin.name, "host");
+    int gpu = o->truth ? sw_topology_unit(o->truth, SW_UNIT_GPU) : -1;
+    bool emulated =
+        o->truth ? o->truth->units[gpu].core_of >= 0 : !strcmp(o->backend->plugin.name, "host");
     *c = (sw_calibration){.backend = o->backend->plugin.name,
+                          .emulated = emulated,
                           .memory_Bps = 60e9,
                           .io_read_core_Bps = 20e9,
                           .io_write_core_Bps = 20e9,
@@ -279,6 +282,7 @@ static sw_status fit_mixes(session *s, sw_error *err) {
         {&c->io_write_core_Bps, c->series[SW_SERIES_NVME_WRITE].rate, 200e9}};
     enum { UNKNOWNS = sizeof u / sizeof *u, GRID = 9 };
     c->memory_Bps = one * sqrt(c->cpus);
+    c->disk_Bps = c->series[SW_SERIES_NVME_READ].rate + c->series[SW_SERIES_NVME_WRITE].rate;
     double best;
     for (int sweep = 0; sweep < 5; sweep++)
         for (int k = 0; k < UNKNOWNS; k++) {
@@ -325,7 +329,7 @@ sw_status sw_calibrate(const sw_cal_options *o, sw_calibration *c, sw_error *err
     session *s = sw_zalloc(1, sizeof *s);
     if (!s) return sw_fail(err, SW_MEMORY, "out of memory");
     *s = (session){.o = o, .c = c};
-    s->probe = (sw_probe){o->backend, NULL, &s->topo, SPAN};
+    s->probe = (sw_probe){o->backend, NULL, o->truth ? o->truth : &s->topo, SPAN};
     int points = 0;
     for (int i = 0; i < SW_SERIES_COUNT; i++) points += c->series[i].n;
     s->of = rounds * (points + c->n_mixes);

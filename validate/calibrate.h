@@ -54,6 +54,7 @@ typedef struct sw_calibration {
     sw_series series[SW_SERIES_COUNT];
     sw_cal_mix mix[SW_CAL_MIXES_MAX];
     int n_mixes, rounds, cpus;
+    bool emulated; /* the GPU is threads of the CPU */
     double memory_Bps, cores, io_read_core_Bps, io_write_core_Bps, disk_Bps; /* from the mixes */
     double wake_s, wake_raw[SW_CAL_ROUNDS_MAX]; /* waiting for another queue */
     double noise;                               /* median of the points' spreads */
@@ -64,7 +65,8 @@ typedef struct sw_cal_options {
     const sw_backend_ops *backend;
     const char *nvme; /* folder or file for the disk's stand-in; NULL: the backend's default */
     int rounds;       /* 0: 5 */
-    bool quick;       /* fewer sizes and mixes */
+    const sw_topology *truth; /* what a simulated backend simulates, for tests; NULL: a real one */
+    bool quick;               /* fewer sizes and mixes */
     void (*progress)(void *arg, int done, int of);
     void *arg;
 } sw_cal_options;

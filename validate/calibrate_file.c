@@ -40,7 +40,7 @@ static void fixed_of(FILE *f, const char *key, const sw_series *s) {
 
 char *sw_calibration_yaml(const sw_calibration *c) {
     const sw_series *s = c->series;
-    bool emulated = !strcmp(c->backend, "host");
+    bool emulated = c->emulated;
     char *text = NULL, b[40];
     size_t bytes;
     FILE *f = open_memstream(&text, &bytes);

@@ -9,7 +9,8 @@
  * queue       an op starts when the op before it on its queue has ended, not earlier
  * dependency  likewise for `after` (smaller ids, ascending) and issued_by (a host op)
  * causality   likewise for needs_known, which is also among those it waits for
- * duration    an op takes at least its fixed_s
+ * duration    an op takes at least its fixed_s; of a real run only host and delay ops, since the
+ *             others' fixed_s is what the model thinks
  * capacity    an extent lies inside its tier, and no two blocks are placed over each other
  * copy        one read, one write, of the same block, version and length
  * version     a read names the newest version of the block, and that version is the newest in the
@@ -77,6 +78,8 @@ typedef struct sw_verify_report {
 typedef struct sw_verifier sw_verifier;
 
 sw_status sw_verifier_new(sw_verifier **out, sw_error *err);
+/** The ops ran for real (a backend without SW_BACKEND_VIRTUAL_TIME). */
+void sw_verifier_real(sw_verifier *v);
 /** What to attach to a run, or to sw_oplog_read. Borrowed from v. Its callbacks fail only when
  * memory is out. */
 sw_observer sw_verifier_observer(sw_verifier *v);
@@ -84,8 +87,8 @@ sw_observer sw_verifier_observer(sw_verifier *v);
 const sw_verify_report *sw_verifier_finish(const sw_verifier *v);
 void sw_verifier_free(sw_verifier *v);
 
-/** Verifies a log file. SW_OK means that it could be read: look at out->n_violations.
+/** Verifies a log file, of a real run or a simulated one. SW_OK means that it could be read: look at out->n_violations.
  *  Fails SW_INPUT as sw_oplog_read does. */
-sw_status sw_verify_log(const char *path, sw_verify_report *out, sw_error *err);
+sw_status sw_verify_log(const char *path, bool real, sw_verify_report *out, sw_error *err);
 
 #endif

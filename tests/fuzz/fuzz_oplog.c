@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     int fd = memfd_create("input", MFD_CLOEXEC);
     if (fd < 0 || write(fd, data, size) != (ssize_t)size) abort();
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    if (sw_verify_log(path, &report, &err) == SW_OK) {
+    if (sw_verify_log(path, false, &report, &err) == SW_OK) {
         if (report.n_kept > SW_VIOLATIONS_KEPT || report.n_kept > report.n_violations) abort();
         for (uint32_t i = 0; i < report.n_kept; i++)
             if (!*report.kept[i].text || strchr(report.kept[i].text, '\n')) abort();

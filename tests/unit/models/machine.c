@@ -3,6 +3,7 @@
  * else? */
 #include "models/machine.h"
 #include "check.h"
+#include "sim/cost.h"
 #include "sim/topology_json.h"
 #include <stdio.h>
 
@@ -338,7 +339,44 @@ static void simple_machine(void) {
     CHECK_STR(sw_class_name((sw_class)99), "unknown");
 }
 
-SW_TESTS("machines", {"an RTX 4090 with PCIe 4 and DDR5", gpu_with_pcie4_and_ddr5},
+/* The GPU is a thread: its memory is RAM, and a core is held by whatever works. */
+static void emulated_gpu(void) {
+    compose(
+        "machine: {gpu: {emulated: true, memory: {capacity: 1 GiB, bandwidth: 25 GB/s, "
+        "achievable: 1, write: 20 GB/s}, compute: {fp32: 40 GFLOP/s}, kernels: {fixed: 1 us}}, "
+        "cpu: {memory: {bandwidth: 36 GB/s, achievable: 1}, cores: 1.8, core_bandwidth: 25 GB/s, "
+        "compute: {fp32: 72 GFLOP/s}}, link: {h2d: 11 GB/s, d2h: 12 GB/s, latency: 2 us, "
+        "pageable: {dma: true}}, nvme: {read: {latency: 70 us, max: 2 GB/s}, write: {max: 1 GB/s}, "
+        "both: 2.5 GB/s, core: {read: 10 GB/s}}, gds: true, wake: 5 us}");
+    const sw_unit *gpu = &topo.units[unit("gpu0")], *cpu = &topo.units[unit("cpu")];
+    const sw_route *r = route("ram", "vram0", 0);
+    CHECK(gpu->core_of == unit("cpu") && cpu->core_of == unit("cpu"));
+    CHECK_STR(path(r->path), "ram");
+    CHECK(r->traffic == 2 && r->driver == unit("cpu"));
+    CHECK_REL(r->core_Bps, 11e9, 1e-12);
+    CHECK_STR(path(topo.ports[unit("gpu0")][tier("vram0")].read_path), "ram");
+    CHECK_REL(topo.ports[unit("gpu0")][tier("vram0")].write_Bps, 20e9, 1e-12);
+    CHECK_REL(cpu->peak[SW_FP32], 40e9, 1e-12); /* one thread, as the GPU */
+    r = route("nvme0", "vram0", 0);
+    CHECK_STR(path(r->path), "nvme0.read nvme0.both ram");
+    CHECK_REL(r->latency_s, 70e-6, 1e-12);
+    CHECK(r->driver == unit("cpu"));
+    CHECK_REL(r->core_Bps, 10e9, 1e-12);
+    CHECK(route("ram", "nvme0", 0)->driver == -1);
+    CHECK_REL(topo.wake_s, 5e-6, 1e-12);
+
+    /* Reading 25 MB and 4 MFLOP: 1 ms and 0.1 ms of one core, 25 MB of the memory. */
+    sw_op op = {.unit = (int16_t)unit("gpu0"), .work = {4e6, SW_FP32, SW_CLASS_GENERIC, 1}};
+    double read[SW_TIERS_MAX] = {0}, write[SW_TIERS_MAX] = {0};
+    read[tier("vram0")] = 25e6;
+    CHECK_INT(sw_cost_kernel(&topo, 0, read, write, &op, &error), SW_OK);
+    CHECK_INT(op.n_flows, 2);
+    CHECK_REL(sw_op_solo_s(&topo, &op), 1e-6 + 1.1e-3, 1e-9);
+    CHECK_REL(op.flows[1].amount, 1.1e-3 * SW_UNIT_RATE / 1.8, 1e-9);
+}
+
+SW_TESTS("machines", {"an emulated GPU", emulated_gpu},
+         {"an RTX 4090 with PCIe 4 and DDR5", gpu_with_pcie4_and_ddr5},
          {"an H100 with PCIe 5", datacentre_gpu_with_pcie5}, {"unified memory", unified_memory},
          {"a GH200", superchip}, {"two RTX 3090", two_gpus},
          {"defaults show as such", defaults_show}, {"a machine as JSON", prints},

@@ -1,0 +1,1 @@
+spillway calibrate --backend hots

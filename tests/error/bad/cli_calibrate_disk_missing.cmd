@@ -1,0 +1,1 @@
+spillway calibrate --fast --nvme /nosuch/folder/file -q

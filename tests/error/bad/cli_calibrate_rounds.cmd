@@ -1,0 +1,1 @@
+spillway calibrate --rounds 1000

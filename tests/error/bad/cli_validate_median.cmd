@@ -1,0 +1,1 @@
+spillway validate --median five
