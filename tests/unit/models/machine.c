@@ -343,7 +343,8 @@ static void simple_machine(void) {
 static void emulated_gpu(void) {
     compose(
         "machine: {gpu: {emulated: true, memory: {capacity: 1 GiB, bandwidth: 25 GB/s, "
-        "achievable: 1, write: 20 GB/s}, compute: {fp32: 40 GFLOP/s}, kernels: {fixed: 1 us}}, "
+        "achievable: 1, write: 20 GB/s}, compute: {fp32: 40 GFLOP/s}, kernels: {fixed: 1 us, "
+        "gemm_compute: 1}}, "
         "cpu: {memory: {bandwidth: 36 GB/s, achievable: 1}, cores: 1.8, core_bandwidth: 25 GB/s, "
         "compute: {fp32: 72 GFLOP/s}}, link: {h2d: 11 GB/s, d2h: 12 GB/s, latency: 2 us, "
         "pageable: {dma: true}}, nvme: {read: {latency: 70 us, max: 2 GB/s}, write: {max: 1 GB/s}, "
