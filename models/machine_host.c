@@ -31,6 +31,11 @@ sw_status sw_machine_add_cpu(sw_machine *m, sw_error *err) {
     t->tiers[m->ram].unit = m->cpu;
     int16_t path = SW_TOPO_PATH(t, res);
     t->ports[m->cpu][m->ram] = (sw_port){path, path, rate, rate};
+    if (sw_part_bool(&p, "single_thread", false)) { /* a kernel is one thread on one core */
+        u->core_of = m->cpu;
+        t->ports[m->cpu][m->ram].read_Bps = t->ports[m->cpu][m->ram].write_Bps = u->core_Bps;
+        for (int i = 0; i < SW_MATH_COUNT; i++) u->peak[i] /= cores;
+    }
 
     /* A copy within RAM reads and writes it, and so does the core that carries it. */
     m->cpu_copy = sw_topo_queue(t, "cpu.copy", SW_QUEUE_COPY, m->cpu);

@@ -26,6 +26,9 @@ static const struct {
     {"cpu_math", "CPU kernel that computes (FP32)", SW_STREAM_MATH},
     {"nvme_read", "read from the disk into RAM", SW_STREAM_COPY},
     {"nvme_write", "write from RAM to the disk", SW_STREAM_COPY},
+    {"h2d_pageable", "copy from pageable RAM to VRAM", SW_STREAM_COPY},
+    {"d2h_pageable", "copy from VRAM to pageable RAM", SW_STREAM_COPY},
+    {"gpu_gemm", "GPU matrix product (FP16)", SW_STREAM_MATH},
 };
 
 /* What runs at once: each two on different queues, and threes that outnumber two cores. */
@@ -106,7 +109,8 @@ static sw_stream stream_of(const sw_topology *t, sw_series_id id, double size, d
                            double seconds) {
     int vram = sw_topology_tier(t, SW_TIER_VRAM), ram = sw_topology_tier(t, SW_TIER_RAM);
     int nvme = sw_topology_tier(t, SW_TIER_NVME);
-    bool gpu = id <= SW_SERIES_GPU_MATH, math = kinds[id].kind == SW_STREAM_MATH;
+    bool gpu = id <= SW_SERIES_GPU_MATH || id == SW_SERIES_GPU_GEMM,
+         math = kinds[id].kind == SW_STREAM_MATH;
     sw_stream s = {.name = kinds[id].name, .kind = kinds[id].kind, .src = -1, .dst = -1};
     s.unit = (int16_t)sw_topology_unit(t, gpu ? SW_UNIT_GPU : SW_UNIT_CPU);
     s.bytes = math ? 0 : (uint64_t)size;
@@ -114,8 +118,14 @@ static sw_stream stream_of(const sw_topology *t, sw_series_id id, double size, d
     double n = seconds / op_s;
     s.n = n < 8 ? 8 : n > 4000 ? 4000 : (uint32_t)n;
     if (!math) s.src = (int16_t)(gpu ? vram : ram);
-    if (id == SW_SERIES_H2D) s.src = (int16_t)ram, s.dst = (int16_t)vram;
-    if (id == SW_SERIES_D2H || id == SW_SERIES_NVME_READ) s.dst = (int16_t)ram;
+    s.math = SW_FP32, s.cls = SW_CLASS_GENERIC;
+    if (id == SW_SERIES_GPU_GEMM) s.math = SW_FP16, s.cls = SW_CLASS_GEMM;
+    s.pageable = id == SW_SERIES_H2D_PAGEABLE || id == SW_SERIES_D2H_PAGEABLE;
+    if (id == SW_SERIES_H2D || id == SW_SERIES_H2D_PAGEABLE)
+        s.src = (int16_t)ram, s.dst = (int16_t)vram;
+    if (id == SW_SERIES_D2H || id == SW_SERIES_D2H_PAGEABLE)
+        s.src = (int16_t)vram, s.dst = (int16_t)ram;
+    if (id == SW_SERIES_NVME_READ) s.dst = (int16_t)ram;
     if (id == SW_SERIES_NVME_READ) s.src = (int16_t)nvme;
     if (id == SW_SERIES_NVME_WRITE) s.dst = (int16_t)nvme;
     return s;
@@ -127,8 +137,8 @@ static double op_s(const sw_series *s, double size) {
 
 /* Rates to begin with, of any machine: they decide how many ops a probe has. */
 static void begin(sw_calibration *c, const sw_cal_options *o) {
-    static const double guess[SW_SERIES_COUNT] = {10e9, 10e9, 20e9, 20e9, 30e9,
-                                                  20e9, 30e9, 1e9,  1e9};
+    static const double guess[SW_SERIES_COUNT] = {10e9, 10e9, 20e9, 20e9, 30e9, 20e9,
+                                                  30e9, 1e9,  1e9,  5e9,  5e9,  1e12};
     int gpu = o->truth ? sw_topology_unit(o->truth, SW_UNIT_GPU) : -1;
     bool emulated =
         o->truth ? o->truth->units[gpu].core_of >= 0 : !strcmp(o->backend->plugin.name, "host");
@@ -137,7 +147,8 @@ static void begin(sw_calibration *c, const sw_cal_options *o) {
                           .memory_Bps = 60e9,
                           .io_read_core_Bps = 20e9,
                           .io_write_core_Bps = 20e9,
-                          .disk_Bps = 20e9};
+                          .disk_Bps = 20e9,
+                          .link_Bps = 1e12};
     cpu_set_t set;
     c->cpus = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
     c->cores = c->cpus;
@@ -145,9 +156,10 @@ static void begin(sw_calibration *c, const sw_cal_options *o) {
         sw_series *s = &c->series[i];
         double least = i >= SW_SERIES_NVME_READ ? 64 * KIB : 16 * KIB;
         if (kinds[i].kind == SW_STREAM_MATH) least = 64 * KIB;
-        if (!emulated) least *= 4;
+        if (!emulated) least *= i == SW_SERIES_GPU_GEMM || i == SW_SERIES_GPU_MATH ? 4096 : 4;
         s->name = kinds[i].name, s->what = kinds[i].what;
         s->rate = guess[i] * (emulated ? 1 : 4);
+        if (emulated && i >= SW_SERIES_H2D_PAGEABLE) continue;
         for (double size = least; s->n < (o->quick ? 3 : 6); size *= o->quick ? 16 : 4)
             s->point[s->n++].size = size;
     }
@@ -239,6 +251,7 @@ static sw_status measure_mixes(session *s, int round, sw_error *err) {
 
 typedef struct unknown {
     double *at, least, most;
+    bool known; /* this machine has no such thing, or no mix that would tell */
 } unknown;
 
 /* Mean squared logarithm of fit over measurement; fills the mixes' fits. */
@@ -271,25 +284,33 @@ static sw_status mix_error(session *s, double *out, sw_error *err) {
 /* Coordinate by coordinate over a grid that narrows: few unknowns, a cheap model, no derivatives. */
 static sw_status fit_mixes(session *s, sw_error *err) {
     sw_calibration *c = s->c;
-    double one = fmax(fmax(c->series[SW_SERIES_GPU_READ].rate, c->series[SW_SERIES_CPU_READ].rate),
-                      2 * c->series[SW_SERIES_H2D].rate);
+    bool real = !c->emulated;
+    double cpu = c->series[SW_SERIES_CPU_READ].rate, h2d = c->series[SW_SERIES_H2D].rate;
+    double one =
+        real ? fmax(cpu, h2d) : fmax(fmax(cpu, c->series[SW_SERIES_GPU_READ].rate), 2 * h2d);
     const unknown u[] = {
-        {&c->memory_Bps, one, one * c->cpus * 2},
-        {&c->cores, c->cpus * 0.5, c->cpus},
+        {&c->memory_Bps, one, one * c->cpus * 2, false},
+        {&c->cores, c->cpus * 0.5, c->cpus, real},
         {&c->disk_Bps, c->series[SW_SERIES_NVME_READ].rate / 2,
-         c->series[SW_SERIES_NVME_READ].rate + c->series[SW_SERIES_NVME_WRITE].rate},
-        {&c->io_read_core_Bps, c->series[SW_SERIES_NVME_READ].rate, 200e9},
-        {&c->io_write_core_Bps, c->series[SW_SERIES_NVME_WRITE].rate, 200e9}};
+         c->series[SW_SERIES_NVME_READ].rate + c->series[SW_SERIES_NVME_WRITE].rate, false},
+        {&c->link_Bps, c->series[SW_SERIES_H2D].rate,
+         c->series[SW_SERIES_H2D].rate + c->series[SW_SERIES_D2H].rate, !real},
+        {&c->io_read_core_Bps, c->series[SW_SERIES_NVME_READ].rate, 200e9, real},
+        {&c->io_write_core_Bps, c->series[SW_SERIES_NVME_WRITE].rate, 200e9, real}};
     enum { UNKNOWNS = sizeof u / sizeof *u, GRID = 9 };
+    if (real) c->cores = c->cpus, c->io_read_core_Bps = c->io_write_core_Bps = 200e9;
     c->memory_Bps = one * sqrt(c->cpus);
+    c->link_Bps = c->series[SW_SERIES_H2D].rate + c->series[SW_SERIES_D2H].rate;
     c->disk_Bps = c->series[SW_SERIES_NVME_READ].rate + c->series[SW_SERIES_NVME_WRITE].rate;
     double best;
     for (int sweep = 0; sweep < 5; sweep++)
         for (int k = 0; k < UNKNOWNS; k++) {
+            if (u[k].known) continue;
             double width = pow(u[k].most / u[k].least, pow(0.5, sweep)), mid = *u[k].at, keep = mid;
             SW_TRY(mix_error(s, &best, err));
             for (int g = 0; g < GRID; g++) {
-                double x = mid * pow(width, g / (GRID - 1.0) - 0.5), e;
+                double e, from = sweep ? mid / sqrt(width) : u[k].least; /* first the whole range */
+                double x = from * pow(width, g / (GRID - 1.0));
                 *u[k].at = fmin(fmax(x, u[k].least), u[k].most);
                 SW_TRY(mix_error(s, &e, err));
                 if (e < best) best = e, keep = *u[k].at;

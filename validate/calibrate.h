@@ -22,6 +22,9 @@ typedef enum sw_series_id {
     SW_SERIES_CPU_MATH,
     SW_SERIES_NVME_READ,
     SW_SERIES_NVME_WRITE,
+    SW_SERIES_H2D_PAGEABLE, /* from here on: real GPUs only */
+    SW_SERIES_D2H_PAGEABLE,
+    SW_SERIES_GPU_GEMM,
     SW_SERIES_COUNT
 } sw_series_id;
 
@@ -54,7 +57,8 @@ typedef struct sw_calibration {
     sw_series series[SW_SERIES_COUNT];
     sw_cal_mix mix[SW_CAL_MIXES_MAX];
     int n_mixes, rounds, cpus;
-    bool emulated; /* the GPU is threads of the CPU */
+    bool emulated;   /* the GPU is threads of the CPU */
+    double link_Bps; /* both directions of a link together, from the mixes; emulated: none */
     double memory_Bps, cores, io_read_core_Bps, io_write_core_Bps, disk_Bps; /* from the mixes */
     double wake_s, wake_raw[SW_CAL_ROUNDS_MAX]; /* waiting for another queue */
     double noise;                               /* median of the points' spreads */

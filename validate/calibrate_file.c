@@ -50,7 +50,7 @@ char *sw_calibration_yaml(const sw_calibration *c) {
     if (emulated) fputs("# Its GPU is played by the CPU, as the backend `host` does.\n", f);
     fprintf(f, "spillway: device/1\nkind: machine\nname: \"%s%s\"\ncalibrated: true\n", c->machine,
             emulated ? ", emulated GPU" : "");
-    fprintf(f, "gds: true\nram: 2 GiB\nnvme_capacity: 64 GiB\n");
+    fprintf(f, "gds: %s\nram: 2 GiB\nnvme_capacity: 64 GiB\n", emulated ? "true" : "false");
     figure(f, "wake", micros(b, c->wake_s), "an op waits for one on another queue");
     fprintf(f, "gpu:\n  name: \"%s\"\n  calibrated: true\n", emulated ? "emulated GPU" : "GPU");
     if (emulated) fputs("  emulated: true\n", f);
@@ -60,16 +60,27 @@ char *sw_calibration_yaml(const sw_calibration *c) {
     rate_of(f, "    write", &s[SW_SERIES_GPU_WRITE], "B");
     fputs("  compute:\n", f);
     rate_of(f, "    fp32", &s[SW_SERIES_GPU_MATH], "FLOP");
+    if (!emulated) rate_of(f, "    fp16", &s[SW_SERIES_GPU_GEMM], "FLOP");
     fputs("  kernels:\n    gemm_memory: 1\n    gemm_compute: 1\n    prefill_compute: 1\n"
           "    attention_memory: 1\n",
           f);
     fixed_of(f, "    fixed", &s[SW_SERIES_GPU_READ]);
     fixed_of(f, "    attention_fixed", &s[SW_SERIES_GPU_READ]);
-    fputs("link:\n  calibrated: true\n  host_io: false\n  pageable: {dma: true}\n", f);
+    fputs("link:\n  calibrated: true\n  host_io: false\n", f);
+    if (emulated) {
+        fputs("  pageable: {dma: true}\n", f);
+    } else {
+        figure(f, "  both", rate(b, c->link_Bps, "B"), "both directions together, from the mixes");
+        fputs("  pageable:\n", f);
+        rate_of(f, "    h2d", &s[SW_SERIES_H2D_PAGEABLE], "B");
+        rate_of(f, "    d2h", &s[SW_SERIES_D2H_PAGEABLE], "B");
+        fixed_of(f, "    latency", &s[SW_SERIES_H2D_PAGEABLE]);
+    }
     rate_of(f, "  h2d", &s[SW_SERIES_H2D], "B");
     rate_of(f, "  d2h", &s[SW_SERIES_D2H], "B");
     fixed_of(f, "  latency", &s[SW_SERIES_H2D]);
-    fprintf(f, "cpu:\n  name: \"%s\"\n  calibrated: true\n  memory:\n", c->machine);
+    fprintf(f, "cpu:\n  name: \"%s\"\n  calibrated: true\n  single_thread: true\n  memory:\n",
+            c->machine);
     figure(f, "    bandwidth", rate(b, c->memory_Bps, "B"),
            "what threads share, from %d mixes of streams; the median mix is off by %.1f %%",
            c->n_mixes, 100 * c->mix_error);
@@ -78,7 +89,7 @@ char *sw_calibration_yaml(const sw_calibration *c) {
     figure(f, "  cores", b, "as many as whose work adds up, from the same mixes; %d processors",
            c->cpus);
     rate_of(f, "  core_bandwidth", &s[SW_SERIES_CPU_READ], "B");
-    fputs("  compute:\n", f);
+    fputs("  kernels: {gemm_compute: 1}\n  compute:\n", f);
     figure(f, "    fp32", rate(b, s[SW_SERIES_CPU_MATH].rate * c->cores, "FLOP"),
            "all cores; one: %s", s[SW_SERIES_CPU_MATH].what);
     fputs("nvme:\n  name: \"the disk behind the file\"\n  calibrated: true\n  capacity: 64 GiB\n",

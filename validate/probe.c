@@ -24,7 +24,7 @@ sw_status sw_stream_op(const sw_topology *t, const sw_stream *s, sw_op *op, sw_e
     if (s->kind == SW_STREAM_EMPTY || s->kind == SW_STREAM_TURNS) return SW_OK;
     op->kind = SW_OP_COMPUTE;
     op->unit = s->unit;
-    op->work = (sw_work){s->flops, SW_FP32, SW_CLASS_GENERIC, 1};
+    op->work = (sw_work){s->flops, s->math, s->cls, 1};
     if (s->kind == SW_STREAM_READ) read[s->src] = (double)s->bytes;
     if (s->kind == SW_STREAM_WRITE) write[s->src] = (double)s->bytes;
     return sw_cost_kernel(t, 0, read, write, op, err);

@@ -24,6 +24,7 @@ typedef struct sw_stream {
     sw_stream_kind kind;
     int16_t src, dst, unit; /* those that the kind needs */
     uint8_t pageable;       /* COPY */
+    uint8_t math, cls;      /* of kernels: sw_math, sw_class */
     uint64_t bytes;         /* an op's; 0: MATH, EMPTY, TURNS */
     double flops;           /* an op's */
     uint32_t n;             /* ops, without the warm-up */
