@@ -1,4 +1,5 @@
-/* io_uring: one ring a queue, the requests of one transfer in flight at a time. */
+/* io_uring: one ring a queue, the requests of one transfer in flight at a time. Registered buffers
+ * were measured to be no faster at 1 MiB a request, and would pin a whole tier: plain ones it is. */
 #ifndef SW_BACKEND_HOST_URING_H
 #define SW_BACKEND_HOST_URING_H
 

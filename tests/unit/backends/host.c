@@ -5,6 +5,7 @@
 #include "check.h"
 #include "sim/backend.h"
 #include <stdlib.h>
+#include <unistd.h>
 
 extern const sw_backend_ops sw_backend_host;
 static const sw_backend_ops *const host = &sw_backend_host;
@@ -353,8 +354,9 @@ static void what_cannot_be_run(void) {
     kernel(p, p->cpu, 0, 0, 0, p->ram, SW_READ, 8 * MIB - 10, 11);
     CHECK(run(p) == SW_RUN && says("goes over the tier's"));
     p = machine();
-    sw_topology_simple(&p->topo, 1e11, 4 * MIB, 1e10, 4e10, UINT64_C(1) << 40, 1e9, 1e12, 1e12);
-    kernel(p, p->cpu, 0, 0, 0, p->ram, SW_READ, UINT64_C(1) << 39, 8);
+    uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    sw_topology_simple(&p->topo, 1e11, 4 * MIB, 1e10, 4e10, 2 * all, 1e9, 1e12, 1e12);
+    kernel(p, p->cpu, 0, 0, 0, p->ram, SW_READ, all, 8);
     CHECK(run(p) == SW_RUN && says("of real memory"));
     p = machine();
     p->options = "{file: /dev/null}";
