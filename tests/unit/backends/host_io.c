@@ -7,11 +7,13 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -336,6 +338,34 @@ static int under_refusal(int call, int why, const char *says) {
     return 0;
 }
 
+static void on_alarm(int signal) {
+    (void)signal;
+    atomic_store(&stop, true);
+}
+
+/* A ring that is refused when it is in use: the transfer fails, or tries again until it is stopped. */
+static int refused_in_use(int why, sw_status expected, const char *says) {
+    sw_host_mover m;
+    sw_host_file f;
+    sw_error err = {0};
+    char *mem = memory(MIB);
+    sw_host_how how = {SW_HOST_URING, 64 * KIB, 4, &stop};
+    const struct itimerval soon = {.it_value = {.tv_usec = 5000}};
+    atomic_store(&stop, false);
+    signal(SIGALRM, on_alarm);
+    if (sw_host_mover_open(&m, &how, NULL) != SW_OK) return 77;
+    if (sw_host_file_open(&f, "", true, NULL) != SW_OK) return 2;
+    if (sw_host_file_reach(&f, MIB, NULL) != SW_OK) return 3;
+    if (!refuse(SYS_io_uring_enter, why)) return 77;
+    if (expected == SW_OK) setitimer(ITIMER_REAL, &soon, NULL);
+    if (sw_host_file_read(&f, &m, 0, mem, MIB, &err) != expected) return 4;
+    if (!strstr(err.text, says)) return 5;
+    sw_host_file_close(&f);
+    sw_host_mover_close(&m);
+    free(mem);
+    return 0;
+}
+
 static void refused(void) {
     static const struct {
         int call, why;
@@ -345,17 +375,19 @@ static void refused(void) {
         {SYS_io_uring_setup, ENOSYS, "host: io_uring is refused: Function not implemented"},
         {SYS_io_uring_enter, EPERM, "host: io_uring is refused: Operation not permitted"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < 5; i++) {
         int status = 0;
         fflush(stdout);
         pid_t child = fork();
-        if (!child) _exit(under_refusal(cases[i].call, cases[i].why, cases[i].says));
+        if (!child)
+            _exit(i < 3    ? under_refusal(cases[i].call, cases[i].why, cases[i].says)
+                  : i == 3 ? refused_in_use(EPERM, SW_RUN, cases[0].says)
+                           : refused_in_use(EAGAIN, SW_OK, ""));
         CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
-        if (WEXITSTATUS(status) == 77) {
-            printf("(no seccomp here) ");
-            return;
-        }
-        CHECK_INT(WEXITSTATUS(status), 0);
+        if (WEXITSTATUS(status) == 77)
+            printf("(not possible here) ");
+        else
+            CHECK_INT(WEXITSTATUS(status), 0);
     }
 }
 
