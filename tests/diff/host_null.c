@@ -183,13 +183,12 @@ static void llm(void) {
     CHECK(ran > 60 && fetched > 1000 && to_file > 10);
 }
 
-/* From the file to the report, as people run it. Not --verify: the verifier wants every copy to take
- * its fixed_s, and real copies take what they take. */
+/* From the file to the report, as people run it. */
 static void a_scenario(void) {
     const char *bin = getenv("SPILLWAY");
     char command[600];
     CU_ASSERT_PTR_NOT_NULL_FATAL(bin);
-    snprintf(command, sizeof command, "'%s' run '%s/tests/data/host/small.yaml' -q", bin,
+    snprintf(command, sizeof command, "'%s' run '%s/tests/data/host/small.yaml' -q --verify", bin,
              SPILLWAY_SOURCE_DIR);
     int status = system(command);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
