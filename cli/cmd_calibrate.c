@@ -1,6 +1,7 @@
 /* spillway calibrate: measures this machine and writes a device file. */
 #include "cli/args.h"
 #include "sim/base/stream.h"
+#include "sim/base/units.h"
 #include "sim/base/vec.h"
 #include "sim/report/table.h"
 #include "validate/calibrate.h"
@@ -78,11 +79,33 @@ static sw_status show_mixes(const sw_calibration *c, const sw_style *style, sw_e
     return sw_table_print(t, style, stdout, err);
 }
 
+static sw_status show_disk(const sw_calibration *c, const sw_style *style, sw_error *err) {
+    static const sw_column cols[] = {{"disk, block", NULL, SW_LEFT, true},
+                                     {"depth", NULL, SW_RIGHT, false},
+                                     {"read", "MB/s", SW_RIGHT, false},
+                                     {"by the model", "MB/s", SW_RIGHT, false},
+                                     {"written", "MB/s", SW_RIGHT, false}};
+    char b[32];
+    sw_table *t = sw_table_new(cols, 5, 0);
+    for (int i = 0; i < c->n_disk; i++) {
+        const sw_cal_disk *d = &c->disk[i];
+        sw_table_row(t);
+        sw_table_cell(t, SW_TONE_NONE, "%s", sw_format_bytes(b, sizeof b, d->block));
+        sw_table_cell(t, SW_TONE_NONE, "%.0f", d->depth);
+        sw_table_cell(t, SW_TONE_NONE, "%.0f", d->read_Bps * 1e-6);
+        sw_table_cell(t, SW_TONE_NONE, "%.0f", d->fit_Bps * 1e-6);
+        sw_table_cell(t, SW_TONE_NONE, "%.0f", d->write_Bps * 1e-6);
+    }
+    puts("");
+    return sw_table_print(t, style, stdout, err);
+}
+
 static sw_status show(const sw_calibration *c, const sw_style *style, sw_error *err) {
     printf("%s, %s, %d rounds\n\n", c->machine, c->kernel, c->rounds);
     SW_TRY(show_series(c, style, err));
     puts("");
     SW_TRY(show_mixes(c, style, err));
+    if (c->n_disk) SW_TRY(show_disk(c, style, err));
     printf("\nShared memory: %.3g GB/s. Cores whose work adds up: %.2f of %d. "
            "File I/O by one core: %.3g GB/s read, %.3g written.\n"
            "Waiting for another queue: %.2f us.\n",

@@ -1,6 +1,6 @@
 /* The host of a machine: RAM with its CPU, and the disk (models/machine.h, docs/machines.md). */
 #include "models/machine.h"
-#include <math.h>
+#include "sim/cost.h"
 #include <stdio.h>
 
 sw_status sw_machine_add_cpu(sw_machine *m, sw_error *err) {
@@ -56,15 +56,6 @@ sw_status sw_machine_add_cpu(sw_machine *m, sw_error *err) {
     return SW_OK;
 }
 
-/* Bandwidth of reads of `block` bytes, `depth` at a time: docs/machines.md, "Disks". */
-static double disk_read_Bps(double latency_s, double stream_Bps, double max_Bps, double iops,
-                            double sharpness, double block, double depth) {
-    double x = depth * block / (latency_s + block / stream_Bps);
-    double cap = iops > 0 && iops * block < max_Bps ? iops * block : max_Bps;
-    double r = x / cap;
-    return cap * r / pow(1 + pow(r, sharpness), 1 / sharpness);
-}
-
 sw_status sw_machine_add_disk(sw_machine *m, const sw_part *soc, sw_error *err) {
     sw_topology *t = m->t;
     sw_part p;
@@ -86,7 +77,8 @@ sw_status sw_machine_add_disk(sw_machine *m, const sw_part *soc, sw_error *err) 
     nominal = max;
     sw_part_find(&p, "nominal.read", &nominal);
 
-    double read = disk_read_Bps(latency, stream, max, iops, sharpness, (double)block, depth);
+    const sw_disk_curve curve = {latency, stream, max, iops, sharpness};
+    double read = sw_disk_Bps(&curve, (double)block, depth);
     int16_t rd = sw_topo_res(t, "nvme0.read", SW_RES_TIER, read);
     int16_t wr = sw_topo_res(t, "nvme0.write", SW_RES_TIER, write);
     int16_t nvme = sw_topo_tier(t, "nvme0", SW_TIER_NVME, capacity, nominal, rd, wr);

@@ -1,6 +1,7 @@
 /* Flows of copies and kernels (see cost.h). */
 #include "sim/cost.h"
 #include "sim/base/error.h"
+#include <math.h>
 
 static sw_cat copy_cat(const sw_topology *t, int src, int dst) {
     if (t->tiers[src].kind == SW_TIER_NVME) return SW_CAT_NVME_READ;
@@ -40,6 +41,13 @@ double sw_cost_route_Bps(const sw_topology *t, const sw_route *r) {
     if (r->driver < 0) return rate;
     double core = r->core_Bps > 0 ? r->core_Bps : t->units[r->driver].core_Bps;
     return core < rate ? core : rate;
+}
+
+double sw_disk_Bps(const sw_disk_curve *c, double block, double depth) {
+    double x = depth * block / (c->latency_s + block / c->stream_Bps);
+    double cap = c->iops > 0 && c->iops * block < c->max_Bps ? c->iops * block : c->max_Bps;
+    double r = x / cap;
+    return cap * r / pow(1 + pow(r, c->sharpness), 1 / c->sharpness);
 }
 
 static double path_rate(const sw_topology *t, const sw_flow *f) {

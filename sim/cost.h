@@ -19,6 +19,15 @@ void sw_cost_copy(const sw_topology *t, const sw_route *route, uint64_t bytes, s
 sw_status sw_cost_kernel(const sw_topology *t, double device_s, const double *read,
                          const double *write, sw_op *op, sw_error *err);
 
+/* What a disk gives by how it is asked: docs/machines.md, "Disks". */
+typedef struct sw_disk_curve {
+    double latency_s, stream_Bps; /* one request: latency + bytes/stream */
+    double max_Bps, iops;         /* what many get together; iops 0: no such limit */
+    double sharpness;             /* of the bend between the two */
+} sw_disk_curve;
+/** Bytes/s of requests of `block` bytes, `depth` at a time. */
+double sw_disk_Bps(const sw_disk_curve *c, double block, double depth);
+
 /** What a copy on the route gets when nothing else runs, bytes/s. */
 double sw_cost_route_Bps(const sw_topology *t, const sw_route *r);
 

@@ -1,6 +1,7 @@
 /* Measuring and fitting (see calibrate.h). The device file is written in calibrate_file.c. */
 #include "validate/calibrate.h"
 #include "sim/base/vec.h"
+#include "sim/cost.h"
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
@@ -8,10 +9,11 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-#define KIB     1024.0
-#define MIB     (1024 * KIB)
-#define SPAN    (UINT64_C(128) << 20)
-#define PROBE_S 0.03 /* about what a stream takes */
+#define KIB        1024.0
+#define MIB        (1024 * KIB)
+#define SPAN       (UINT64_C(128) << 20)
+#define DISK_BYTES (16 * MIB)
+#define PROBE_S    0.03 /* about what a stream takes */
 
 static const struct {
     const char *name, *what;
@@ -247,6 +249,82 @@ static sw_status measure_mixes(session *s, int round, sw_error *err) {
     return SW_OK;
 }
 
+/* --- the disk by block size and queue depth ---------------------------------------------------- */
+
+static bool has_param(const sw_plugin *p, const char *name) {
+    for (size_t i = 0; i < p->n_params; i++)
+        if (!strcmp(p->params[i].name, name)) return true;
+    return false;
+}
+
+static void begin_disk(sw_calibration *c, const sw_cal_options *o) {
+    static const double blocks[] = {64 * KIB, 256 * KIB, MIB}, depths[] = {1, 4, 16, 32};
+    if (o->quick || !has_param(&o->backend->plugin, "block") ||
+        !has_param(&o->backend->plugin, "depth"))
+        return;
+    c->disk_stream_Bps = c->disk_max_Bps = 1e9, c->disk_sharpness = 3; /* to begin with */
+    for (int b = 0; b < 3; b++)
+        for (int d = 0; d < 4; d++)
+            c->disk[c->n_disk++] = (sw_cal_disk){.block = blocks[b], .depth = depths[d]};
+}
+
+static sw_status measure_disk(session *s, int round, sw_error *err) {
+    for (int i = 0; i < s->c->n_disk; i++) {
+        sw_cal_disk *d = &s->c->disk[i];
+        char text[500];
+        sw_yaml *map;
+        sw_probe probe = s->probe;
+        snprintf(text, sizeof text, "{block: %.0f KiB, depth: %.0f%s%.300s%s}", d->block / KIB,
+                 d->depth, s->o->nvme ? ", file: \"" : "", s->o->nvme ? s->o->nvme : "",
+                 s->o->nvme ? "\"" : "");
+        SW_TRY(sw_yaml_parse(text, strlen(text), "disk", &map, err));
+        probe.backend_map = sw_yaml_root(map);
+        sw_status st = SW_OK;
+        for (int k = 0; k < 2 && !st; k++) {
+            sw_series_id id = k ? SW_SERIES_NVME_WRITE : SW_SERIES_NVME_READ;
+            sw_stream stream = stream_of(&s->topo, id, DISK_BYTES, 1, 1);
+            st = sw_probe_run(&probe, &stream, 1, &d->raw[k][round], err);
+        }
+        sw_yaml_free(map);
+        SW_TRY(st);
+        step(s);
+    }
+    return SW_OK;
+}
+
+/* The curve's bend through the points: least squares of logarithms over a grid that narrows. */
+static void fit_disk(sw_calibration *c) {
+    double best = INFINITY, latency = c->series[SW_SERIES_NVME_READ].fixed_s, most = 0;
+    for (int i = 0; i < c->n_disk; i++) {
+        sw_cal_disk *d = &c->disk[i];
+        d->read_Bps = DISK_BYTES / quantile(d->raw[0], c->rounds, 0.5);
+        d->write_Bps = DISK_BYTES / quantile(d->raw[1], c->rounds, 0.5);
+        most = fmax(most, d->read_Bps);
+    }
+    sw_disk_curve at = {latency, most, most, 0, 3};
+    for (int sweep = 0; sweep < 6; sweep++) {
+        double width = pow(16, pow(0.5, sweep));
+        sw_disk_curve mid = at;
+        for (int a = -4; a <= 4; a++)
+            for (int b = -4; b <= 4; b++)
+                for (int k = -4; k <= 4; k++) {
+                    sw_disk_curve x = {latency, mid.stream_Bps * pow(width, a / 4.0),
+                                       mid.max_Bps * pow(width, b / 16.0), 0,
+                                       fmin(fmax(mid.sharpness * pow(width, k / 8.0), 0.5), 20)};
+                    double e = 0;
+                    for (int i = 0; i < c->n_disk; i++)
+                        e += pow(log(sw_disk_Bps(&x, c->disk[i].block, c->disk[i].depth) /
+                                     c->disk[i].read_Bps),
+                                 2);
+                    if (e < best) best = e, at = x;
+                }
+    }
+    for (int i = 0; i < c->n_disk; i++)
+        c->disk[i].fit_Bps = sw_disk_Bps(&at, c->disk[i].block, c->disk[i].depth);
+    c->disk_stream_Bps = at.stream_Bps, c->disk_max_Bps = at.max_Bps;
+    c->disk_sharpness = at.sharpness;
+}
+
 /* --- what streams cost each other ------------------------------------------------------------- */
 
 typedef struct unknown {
@@ -342,6 +420,7 @@ sw_status sw_calibrate(const sw_cal_options *o, sw_calibration *c, sw_error *err
     int rounds = o->rounds ? o->rounds : o->quick ? 1 : 5, most = rounds * 2;
     if (most > SW_CAL_ROUNDS_MAX) most = SW_CAL_ROUNDS_MAX;
     begin(c, o);
+    begin_disk(c, o);
     describe(c);
     c->n_mixes = (int)(sizeof mixes / sizeof *mixes);
     for (int m = 0; m < c->n_mixes; m++)
@@ -353,7 +432,7 @@ sw_status sw_calibrate(const sw_cal_options *o, sw_calibration *c, sw_error *err
     s->probe = (sw_probe){o->backend, NULL, o->truth ? o->truth : &s->topo, SPAN};
     int points = 0;
     for (int i = 0; i < SW_SERIES_COUNT; i++) points += c->series[i].n;
-    s->of = rounds * (points + c->n_mixes);
+    s->of = rounds * (points + c->n_mixes + c->n_disk);
     sw_status st = SW_OK;
     if (o->nvme) {
         snprintf(text, sizeof text, "{file: \"%.300s\"}", o->nvme);
@@ -365,12 +444,14 @@ sw_status sw_calibrate(const sw_cal_options *o, sw_calibration *c, sw_error *err
         st = measure_series(s, round, err);
         if (!round && !st) conclude(c, 1); /* so that mixes know how long ops take */
         if (!st) st = measure_mixes(s, round, err);
+        if (!st) st = measure_disk(s, round, err);
         if (!st) conclude(c, round + 1);
         if (round == rounds - 1 && c->noise > calm && rounds < most) {
-            s->of += (most - rounds) * (points + c->n_mixes);
+            s->of += (most - rounds) * (points + c->n_mixes + c->n_disk);
             rounds = most;
         }
     }
+    if (!st && c->n_disk) fit_disk(c);
     if (!st) st = fit_mixes(s, err);
     double errors[SW_CAL_MIXES_MAX * 3];
     int n = 0;

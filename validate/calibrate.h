@@ -51,11 +51,21 @@ typedef struct sw_cal_mix {
     double raw[3][SW_CAL_ROUNDS_MAX];
 } sw_cal_mix;
 
+enum { SW_CAL_DISK_POINTS = 12 };
+
+typedef struct sw_cal_disk { /* how the disk is asked, and what it gives */
+    double block, depth, read_Bps, write_Bps, fit_Bps; /* fit: of the reads */
+    double raw[2][SW_CAL_ROUNDS_MAX];                  /* seconds of a transfer: read, written */
+} sw_cal_disk;
+
 typedef struct sw_calibration {
     const char *backend;
     char machine[128], date[16], kernel[96]; /* processor, day, system */
     sw_series series[SW_SERIES_COUNT];
     sw_cal_mix mix[SW_CAL_MIXES_MAX];
+    sw_cal_disk disk[SW_CAL_DISK_POINTS];
+    int n_disk; /* 0: the backend has no say in block and depth */
+    double disk_stream_Bps, disk_max_Bps, disk_sharpness;
     int n_mixes, rounds, cpus;
     bool emulated;   /* the GPU is threads of the CPU */
     double link_Bps; /* both directions of a link together, from the mixes; emulated: none */

@@ -94,9 +94,18 @@ char *sw_calibration_yaml(const sw_calibration *c) {
            "all cores; one: %s", s[SW_SERIES_CPU_MATH].what);
     fputs("nvme:\n  name: \"the disk behind the file\"\n  calibrated: true\n  capacity: 64 GiB\n",
           f);
-    fputs("  read:\n    stream: 1000 GB/s\n    sharpness: 8\n", f);
+    fputs("  read:\n", f);
     fixed_of(f, "    latency", &s[SW_SERIES_NVME_READ]);
-    rate_of(f, "    max", &s[SW_SERIES_NVME_READ], "B");
+    if (c->n_disk) {
+        static const char from[] = "from %d block sizes and queue depths";
+        figure(f, "    stream", rate(b, c->disk_stream_Bps, "B"), from, c->n_disk);
+        figure(f, "    max", rate(b, c->disk_max_Bps, "B"), from, c->n_disk);
+        snprintf(b, sizeof b, "%.3g", c->disk_sharpness);
+        figure(f, "    sharpness", b, from, c->n_disk);
+    } else {
+        fputs("    stream: 1000 GB/s\n    sharpness: 8\n", f);
+        rate_of(f, "    max", &s[SW_SERIES_NVME_READ], "B");
+    }
     fputs("  write:\n", f);
     fixed_of(f, "    latency", &s[SW_SERIES_NVME_WRITE]);
     rate_of(f, "    max", &s[SW_SERIES_NVME_WRITE], "B");
