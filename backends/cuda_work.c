@@ -1,0 +1,195 @@
+/* Running one op (see cuda_work.h). */
+#include "backends/cuda_work.h"
+#include "backends/host_kernel.h"
+#include <inttypes.h>
+
+static const char *name_of(const sw_op *op) {
+    return op->name ? op->name : sw_op_kind_name((sw_op_kind)op->kind);
+}
+
+/* --- what can be run --------------------------------------------------------------------------- */
+
+static const char *why_no_copy(const sw_op *op) {
+    const sw_use *u = op->uses;
+    if (op->n_uses != 2 || u[0].mode != SW_READ || u[1].mode != SW_WRITE)
+        return "is a copy, but not one read and one write";
+    if (u[0].block != u[1].block || u[0].version != u[1].version || u[0].bytes != u[1].bytes)
+        return "is a copy, but writes something else than it reads";
+    return NULL;
+}
+
+static const char *why_no_use(const sw_cuda_work *w, const sw_op *op, const sw_use *u,
+                              bool stream) {
+    const sw_topology *t = w->store.topo;
+    if (u->tier < 0 || u->tier >= t->n_tiers || u->mode < SW_READ || u->mode > SW_RW || !u->bytes)
+        return "has a use that makes no sense";
+    bool file = t->tiers[u->tier].kind == SW_TIER_NVME;
+    if (op->kind == SW_OP_COPY)
+        return stream && file ? "copies to or from a file on a queue of the GPU" : NULL;
+    if (file) return "would use bytes that lie in a file: a kernel needs them in memory";
+    if (stream && !sw_cuda_store_gpu_sees(&w->store, u->tier))
+        return "reads pageable RAM from the GPU, which only pinned memory allows";
+    if (!stream && !sw_cuda_store_cpu_sees(&w->store, u->tier))
+        return "runs on the CPU, and VRAM is out of its reach";
+    return NULL;
+}
+
+sw_status sw_cuda_work_allows(sw_cuda_work *w, const sw_op *op, bool stream, sw_error *err) {
+    const char *why = NULL;
+    if (op->kind == SW_OP_COLLECTIVE)
+        why = "is a collective, which one GPU cannot run";
+    for (uint32_t i = 0; i < op->n_uses && !why; i++) why = why_no_use(w, op, &op->uses[i], stream);
+    if (!why && op->kind == SW_OP_COPY) why = why_no_copy(op);
+    if (why) return sw_fail(err, SW_RUN, "cuda: op %" PRIu64 " (%s) %s", op->id, name_of(op), why);
+    for (uint32_t i = 0; i < op->n_uses; i++)
+        SW_TRY(sw_cuda_store_reach(&w->store, op->uses[i].tier, op->uses[i].addr,
+                                   op->uses[i].bytes, err));
+    return SW_OK;
+}
+
+sw_status sw_cuda_work_wrong(const sw_cuda_work *w, const sw_op *op, const sw_cuda_bad *bad,
+                             sw_error *err) {
+    const sw_use *u = &op->uses[bad->use < op->n_uses ? bad->use : 0];
+    return sw_fail(err, SW_RUN,
+                   "cuda: op %" PRIu64 " (%s) reads version %u of block %u in %s+%" PRIu64
+                   "; at %llu it expects %llx and finds %llx: something else was written there, or "
+                   "nothing yet",
+                   op->id, name_of(op), u->version - (u->mode == SW_RW), u->block,
+                   w->store.topo->tiers[u->tier].name, u->addr, bad->addr, bad->expected,
+                   bad->found);
+}
+
+/* --- reading: what goes through the unit, in pieces that have one pattern ----------------------- */
+
+typedef sw_status read_fn(sw_cuda_work *w, void *to, const sw_op *op, const sw_cuda_read *r,
+                          sw_error *err);
+
+/* The first `bytes` of the use, `rounds` times. */
+static sw_status read_part(sw_cuda_work *w, void *to, const sw_op *op, sw_cuda_read r,
+                           const sw_host_span *s, size_t n, uint64_t bytes, read_fn *read,
+                           sw_error *err) {
+    const sw_use *u = &op->uses[r.use];
+    const char *base = w->store.tier[u->tier].base;
+    if (!bytes || !r.rounds) return SW_OK;
+    if (!n) { /* nobody knows what is there */
+        r.at = base + u->addr, r.addr = u->addr, r.bytes = bytes;
+        return read(w, to, op, &r, err);
+    }
+    for (size_t k = 0; k < n && s[k].lo < u->addr + bytes; k++) {
+        uint64_t hi = s[k].hi < u->addr + bytes ? s[k].hi : u->addr + bytes;
+        r.at = base + s[k].lo, r.addr = s[k].lo, r.bytes = hi - s[k].lo;
+        r.skip = s[k].lo - s[k].origin, r.seed = s[k].seed, r.check = 1;
+        atomic_fetch_add_explicit(&w->checked, r.bytes * r.rounds, memory_order_relaxed);
+        SW_TRY(read(w, to, op, &r, err));
+    }
+    return SW_OK;
+}
+
+/* Every use that is read: `touched` bytes, the first ones, or all of them again and again. */
+static sw_status read_uses(sw_cuda_work *w, void *to, const sw_op *op, const sw_host_span *s,
+                           size_t n, read_fn *read, sw_error *err) {
+    for (uint32_t i = 0; i < op->n_uses; i++) {
+        const sw_use *u = &op->uses[i];
+        size_t mine = 0;
+        while (mine < n && s[mine].use == i) mine++;
+        sw_cuda_read r = {.op = op->id, .use = i, .rounds = u->touched / u->bytes};
+        if (u->mode & SW_READ) {
+            SW_TRY(read_part(w, to, op, r, s, mine, u->bytes, read, err));
+            r.rounds = 1;
+            SW_TRY(read_part(w, to, op, r, s, mine, u->touched % u->bytes, read, err));
+        }
+        s += mine, n -= mine;
+    }
+    return SW_OK;
+}
+
+/* --- on a stream ------------------------------------------------------------------------------- */
+
+static sw_status gpu_read(sw_cuda_work *w, void *to, const sw_op *op, const sw_cuda_read *r,
+                          sw_error *err) {
+    (void)op;
+    SW_CUDA("cannot start a kernel", sw_cuda_stream_check(r, w->bad, *(cudaStream_t *)to), err);
+    return SW_OK;
+}
+
+static sw_status gpu_compute(sw_cuda_work *w, cudaStream_t stream, const sw_op *op,
+                             sw_error *err) {
+    bool product = op->work.cls == SW_CLASS_GEMM || op->work.cls == SW_CLASS_EXPERT;
+    if (w->gemm && product)
+        SW_CUDA("cannot start a matrix product",
+                sw_cuda_gemm_run(w->gemm, op->work.flops, stream), err);
+    else
+        SW_CUDA("cannot start a kernel", sw_cuda_flops(op->work.flops, w->bad, stream), err);
+    return SW_OK;
+}
+
+sw_status sw_cuda_work_enqueue(sw_cuda_work *w, cudaStream_t stream, const sw_op *op,
+                               const sw_host_span *expect, size_t n, sw_error *err) {
+    const sw_use *u = op->uses;
+    if (op->kind == SW_OP_COPY) {
+        SW_CUDA("cannot start a copy",
+                cudaMemcpyAsync(w->store.tier[u[1].tier].base + u[1].addr,
+                                w->store.tier[u[0].tier].base + u[0].addr, u[0].bytes,
+                                cudaMemcpyDefault, stream),
+                err);
+        return SW_OK;
+    }
+    if ((op->kind == SW_OP_HOST || op->kind == SW_OP_DELAY) && op->fixed_s > 0)
+        SW_CUDA("cannot start a kernel", sw_cuda_delay(op->fixed_s, stream), err);
+    SW_TRY(read_uses(w, &stream, op, expect, n, gpu_read, err));
+    for (uint32_t i = 0; i < op->n_uses; i++)
+        if (u[i].mode & SW_WRITE)
+            SW_CUDA("cannot start a kernel",
+                    sw_cuda_stream_write(w->store.tier[u[i].tier].base + u[i].addr, 0, u[i].bytes,
+                                         sw_host_seed(u[i].block, u[i].version, op->id, i),
+                                         stream),
+                    err);
+    if (op->kind == SW_OP_COMPUTE && op->work.flops > 0)
+        return gpu_compute(w, stream, op, err);
+    return SW_OK;
+}
+
+/* --- by a thread ------------------------------------------------------------------------------- */
+
+static bool stopped(const sw_cuda_work *w) {
+    return atomic_load_explicit(&w->stop, memory_order_relaxed);
+}
+
+static sw_status cpu_read(sw_cuda_work *w, void *to, const sw_op *op, const sw_cuda_read *r,
+                          sw_error *err) {
+    volatile uint64_t *sink = to; /* where sums go that nobody asks for */
+    const char *at = r->at;
+    for (uint64_t k = 0; k < r->rounds && !stopped(w); k++) {
+        if (!r->check) {
+            *sink = sw_host_sum(at, r->bytes);
+            continue;
+        }
+        uint64_t good = sw_host_check(at, r->skip, r->bytes, r->seed), found = 0;
+        if (good == r->bytes) continue;
+        memcpy(&found, at + good, r->bytes - good < 8 ? r->bytes - good : 8);
+        sw_cuda_bad bad = {.op = op->id,
+                           .use = r->use,
+                           .addr = r->addr + good,
+                           .expected = sw_host_word(r->skip + good, r->seed),
+                           .found = found};
+        return sw_cuda_work_wrong(w, op, &bad, err);
+    }
+    return SW_OK;
+}
+
+sw_status sw_cuda_work_run(sw_cuda_work *w, sw_cuda_lane *l, const sw_op *op,
+                           const sw_host_span *expect, size_t n, sw_error *err) {
+    if (op->kind == SW_OP_COPY)
+        return sw_cuda_store_copy(&w->store, l, &op->uses[0], &op->uses[1], err);
+    volatile uint64_t sink = 0;
+    SW_TRY(read_uses(w, (void *)&sink, op, expect, n, cpu_read, err));
+    for (uint32_t i = 0; i < op->n_uses; i++) {
+        const sw_use *u = &op->uses[i];
+        if (u->mode & SW_WRITE)
+            sw_host_fill(w->store.tier[u->tier].base + u->addr, 0, u->bytes,
+                         sw_host_seed(u->block, u->version, op->id, i));
+    }
+    if (op->kind == SW_OP_COMPUTE && op->work.flops > 0)
+        sink = (uint64_t)sw_host_flops(op->work.flops, &w->stop);
+    return SW_OK;
+}
