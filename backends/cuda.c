@@ -237,11 +237,12 @@ static const sw_param params[] = {
 const sw_backend_ops sw_backend_cuda = {
     .plugin = {.name = "cuda",
                .summary = "really runs it on a GPU: streams, events, kernels, pinned copies",
-               .doc = "VRAM is memory of the GPU, RAM is pinned memory, NVMe is a file that threads "
-                      "read through two pinned buffers (cuFile is not used); each queue of the GPU "
-                      "is a stream. Kernels read, write and compute for real and check what they "
-                      "read. One GPU. It takes real time and real memory, and no two runs take the "
-                      "same.",
+               .doc =
+                   "VRAM is memory of the GPU, RAM is pinned memory, NVMe is a file that threads "
+                   "read through two pinned buffers (cuFile is not used); each queue of the GPU "
+                   "is a stream. Kernels read, write and compute for real and check what they "
+                   "read. One GPU. It takes real time and real memory, and no two runs take the "
+                   "same.",
                .flags = SW_BACKEND_MOVES_BYTES,
                .ctx_bytes = sizeof(cuda_ctx),
                .params = params,

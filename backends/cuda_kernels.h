@@ -21,7 +21,7 @@ typedef struct sw_cuda_bad {
 typedef struct sw_cuda_read {
     const void *at;
     uint64_t skip, bytes, seed;
-    uint64_t rounds; /* times that the bytes are read, one after the other */
+    uint64_t rounds;   /* times that the bytes are read, one after the other */
     uint64_t op, addr; /* for sw_cuda_bad: addr is what `at` is called there */
     uint32_t use;
     int check; /* 0: only read */

@@ -247,8 +247,8 @@ static sw_status put(sw_cuda_sched *c, sw_cuda_queue *q, sw_cuda_job *j, sw_erro
     for (uint32_t k = 0; k <= op->n_after; k++) {
         uint64_t id = waits_for(op, k);
         if (!id || has_ended(c, id) || job_of(c, id)->op->queue == op->queue) continue;
-        SW_CUDA("cannot make a stream wait",
-                cudaStreamWaitEvent(q->stream, job_of(c, id)->end, 0), err);
+        SW_CUDA("cannot make a stream wait", cudaStreamWaitEvent(q->stream, job_of(c, id)->end, 0),
+                err);
     }
     SW_CUDA("cannot record an event", cudaEventRecord(j->begin, q->stream), err);
     SW_TRY(sw_cuda_work_enqueue(&c->work, q->stream, op, j->expect, j->n_expect, err));

@@ -154,8 +154,8 @@ static cudaError_t take(const sw_cuda_store *s, sw_tier_kind kind, uint64_t byte
     if (kind == SW_TIER_VRAM) return cudaMalloc(out, bytes);
     if (kind == SW_TIER_UNIFIED) return cudaMallocManaged(out, bytes, cudaMemAttachGlobal);
     if (s->pinned) return cudaHostAlloc(out, bytes, cudaHostAllocPortable | cudaHostAllocMapped);
-    *out = aligned_alloc(SW_HOST_SECTOR, (bytes + SW_HOST_SECTOR - 1) / SW_HOST_SECTOR *
-                                             SW_HOST_SECTOR);
+    *out = aligned_alloc(SW_HOST_SECTOR,
+                         (bytes + SW_HOST_SECTOR - 1) / SW_HOST_SECTOR * SW_HOST_SECTOR);
     return *out ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
@@ -175,7 +175,7 @@ static sw_status allocate(sw_cuda_store *s, int tier, sw_error *err) {
 }
 
 #if CUDART_VERSION >= 13000
-#define ON_DEVICE(n) ((struct cudaMemLocation){.type = cudaMemLocationTypeDevice, .id = (n)})
+#define ON_DEVICE(n)                ((struct cudaMemLocation){.type = cudaMemLocationTypeDevice, .id = (n)})
 #define PREFETCH(p, n, dev, stream) cudaMemPrefetchAsync(p, n, ON_DEVICE(dev), 0, stream)
 #else
 #define ON_DEVICE(n)                (n)
@@ -185,10 +185,10 @@ static sw_status allocate(sw_cuda_store *s, int tier, sw_error *err) {
 static sw_status advise(sw_cuda_store *s, int tier, cudaStream_t stream, sw_error *err) {
     sw_cuda_tier *t = &s->tier[tier];
     if (s->advise == SW_CUDA_ADVISE_NONE || !t->bytes) return SW_OK;
-    SW_CUDA("cannot give advice on managed memory",
-            cudaMemAdvise(t->base, t->bytes, cudaMemAdviseSetPreferredLocation,
-                          ON_DEVICE(s->device)),
-            err);
+    SW_CUDA(
+        "cannot give advice on managed memory",
+        cudaMemAdvise(t->base, t->bytes, cudaMemAdviseSetPreferredLocation, ON_DEVICE(s->device)),
+        err);
     if (s->advise == SW_CUDA_ADVISE_PREFETCH && t->placed)
         SW_CUDA("cannot prefetch managed memory", PREFETCH(t->base, t->placed, s->device, stream),
                 err);
@@ -218,8 +218,11 @@ static sw_status fill(sw_cuda_store *s, sw_cuda_lane *l, const sw_cuda_placed *p
     SW_TRY(sw_cuda_store_reach(s, p->tier, p->addr, p->bytes, err));
     char *at = s->tier[p->tier].base + p->addr;
     switch (s->topo->tiers[p->tier].kind) {
-    case SW_TIER_NVME: return fill_file(s, l, p, seed, err);
-    case SW_TIER_RAM: sw_host_fill(at, 0, p->bytes, seed); return SW_OK;
+    case SW_TIER_NVME:
+        return fill_file(s, l, p, seed, err);
+    case SW_TIER_RAM:
+        sw_host_fill(at, 0, p->bytes, seed);
+        return SW_OK;
     default:
         SW_CUDA("cannot start a kernel", sw_cuda_stream_write(at, 0, p->bytes, seed, stream), err);
         return SW_OK;
@@ -233,8 +236,7 @@ sw_status sw_cuda_store_begin(sw_cuda_store *s, sw_cuda_lane *l, cudaStream_t st
         SW_TRY(allocate(s, t, err));
         if (s->topo->tiers[t].kind == SW_TIER_UNIFIED) SW_TRY(advise(s, t, stream, err));
     }
-    for (size_t i = 0; i < s->placed.n; i++)
-        SW_TRY(fill(s, l, &s->placed.v[i], stream, err));
+    for (size_t i = 0; i < s->placed.n; i++) SW_TRY(fill(s, l, &s->placed.v[i], stream, err));
     sw_vec_free(&s->placed);
     SW_CUDA("writing the first contents", cudaStreamSynchronize(stream), err);
     return SW_OK;
@@ -293,8 +295,7 @@ static sw_status down(sw_cuda_lane *l, const char *from, sw_host_file *f, uint64
     SW_TRY(fetch_down(l, 0, from, part(0, bytes), err));
     for (uint64_t at = 0, n; at < bytes; at += n, i ^= 1) {
         n = part(at, bytes);
-        if (at + n < bytes)
-            SW_TRY(fetch_down(l, i ^ 1, from + at + n, part(at + n, bytes), err));
+        if (at + n < bytes) SW_TRY(fetch_down(l, i ^ 1, from + at + n, part(at + n, bytes), err));
         SW_CUDA("a staged copy", cudaEventSynchronize(l->free[i]), err);
         SW_TRY(sw_host_file_write(f, &l->bounce, to + at, l->stage[i], n, err));
     }

@@ -36,14 +36,13 @@ static const char *why_no_use(const sw_cuda_work *w, const sw_op *op, const sw_u
 
 sw_status sw_cuda_work_allows(sw_cuda_work *w, const sw_op *op, bool stream, sw_error *err) {
     const char *why = NULL;
-    if (op->kind == SW_OP_COLLECTIVE)
-        why = "is a collective, which one GPU cannot run";
+    if (op->kind == SW_OP_COLLECTIVE) why = "is a collective, which one GPU cannot run";
     for (uint32_t i = 0; i < op->n_uses && !why; i++) why = why_no_use(w, op, &op->uses[i], stream);
     if (!why && op->kind == SW_OP_COPY) why = why_no_copy(op);
     if (why) return sw_fail(err, SW_RUN, "cuda: op %" PRIu64 " (%s) %s", op->id, name_of(op), why);
     for (uint32_t i = 0; i < op->n_uses; i++)
-        SW_TRY(sw_cuda_store_reach(&w->store, op->uses[i].tier, op->uses[i].addr,
-                                   op->uses[i].bytes, err));
+        SW_TRY(sw_cuda_store_reach(&w->store, op->uses[i].tier, op->uses[i].addr, op->uses[i].bytes,
+                                   err));
     return SW_OK;
 }
 
@@ -112,12 +111,11 @@ static sw_status gpu_read(sw_cuda_work *w, void *to, const sw_op *op, const sw_c
     return SW_OK;
 }
 
-static sw_status gpu_compute(sw_cuda_work *w, cudaStream_t stream, const sw_op *op,
-                             sw_error *err) {
+static sw_status gpu_compute(sw_cuda_work *w, cudaStream_t stream, const sw_op *op, sw_error *err) {
     bool product = op->work.cls == SW_CLASS_GEMM || op->work.cls == SW_CLASS_EXPERT;
     if (w->gemm && product)
-        SW_CUDA("cannot start a matrix product",
-                sw_cuda_gemm_run(w->gemm, op->work.flops, stream), err);
+        SW_CUDA("cannot start a matrix product", sw_cuda_gemm_run(w->gemm, op->work.flops, stream),
+                err);
     else
         SW_CUDA("cannot start a kernel", sw_cuda_flops(op->work.flops, w->bad, stream), err);
     return SW_OK;
@@ -141,11 +139,9 @@ sw_status sw_cuda_work_enqueue(sw_cuda_work *w, cudaStream_t stream, const sw_op
         if (u[i].mode & SW_WRITE)
             SW_CUDA("cannot start a kernel",
                     sw_cuda_stream_write(w->store.tier[u[i].tier].base + u[i].addr, 0, u[i].bytes,
-                                         sw_host_seed(u[i].block, u[i].version, op->id, i),
-                                         stream),
+                                         sw_host_seed(u[i].block, u[i].version, op->id, i), stream),
                     err);
-    if (op->kind == SW_OP_COMPUTE && op->work.flops > 0)
-        return gpu_compute(w, stream, op, err);
+    if (op->kind == SW_OP_COMPUTE && op->work.flops > 0) return gpu_compute(w, stream, op, err);
     return SW_OK;
 }
 
