@@ -16,6 +16,11 @@ static const char *tier_name(const sw_cuda_store *s, int tier) {
     return s->topo->tiers[tier].name;
 }
 
+/* NULL in a file. */
+static char *where(const sw_cuda_tier *t, uint64_t addr) {
+    return t->base ? t->base + addr : NULL;
+}
+
 /* --- opening and closing ----------------------------------------------------------------------- */
 
 static sw_status open_file(sw_cuda_store *s, int tier, const char *path, bool direct,
@@ -216,7 +221,7 @@ static sw_status fill(sw_cuda_store *s, sw_cuda_lane *l, const sw_cuda_placed *p
                       cudaStream_t stream, sw_error *err) {
     uint64_t seed = sw_host_seed(p->block, 0, 0, 0);
     SW_TRY(sw_cuda_store_reach(s, p->tier, p->addr, p->bytes, err));
-    char *at = s->tier[p->tier].base + p->addr;
+    char *at = where(&s->tier[p->tier], p->addr);
     switch (s->topo->tiers[p->tier].kind) {
     case SW_TIER_NVME:
         return fill_file(s, l, p, seed, err);
@@ -306,7 +311,7 @@ sw_status sw_cuda_store_copy(sw_cuda_store *s, sw_cuda_lane *l, const sw_use *fr
                              const sw_use *to, sw_error *err) {
     sw_cuda_tier *a = &s->tier[from->tier], *b = &s->tier[to->tier];
     sw_tier_kind ka = s->topo->tiers[from->tier].kind, kb = s->topo->tiers[to->tier].kind;
-    char *src = a->base + from->addr, *dst = b->base + to->addr;
+    char *src = where(a, from->addr), *dst = where(b, to->addr);
     if (ka == SW_TIER_NVME && kb == SW_TIER_NVME)
         return sw_fail(err, SW_RUN, "cuda: no copy goes from file to file");
     if (ka == SW_TIER_NVME && kb == SW_TIER_RAM)

@@ -97,7 +97,8 @@ static sw_status read_uses(sw_cuda_work *w, void *to, const sw_op *op, const sw_
             r.rounds = 1;
             SW_TRY(read_part(w, to, op, r, s, mine, u->touched % u->bytes, read, err));
         }
-        s += mine, n -= mine;
+        if (mine) s += mine; /* there may be no list */
+        n -= mine;
     }
     return SW_OK;
 }

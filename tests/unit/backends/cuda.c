@@ -109,7 +109,7 @@ static void policies_under_many_orders(void) {
                                                     &sw_policy_mru,      &sw_policy_belady,
                                                     &sw_policy_prefetch, &sw_policy_split};
     for (size_t p = 0; p < sizeof policies / sizeof *policies; p++)
-        for (uint64_t seed = 0; seed < 15; seed++) {
+        for (uint64_t seed = 0; seed < 10; seed++) {
             setup s = usual(policies[p], seed);
             if (policies[p] == &sw_policy_resident) s.vram = MIB;
             same_as_null(s);
@@ -117,7 +117,7 @@ static void policies_under_many_orders(void) {
 }
 
 static void other_options(void) {
-    for (uint64_t seed = 0; seed < 10; seed++) {
+    for (uint64_t seed = 0; seed < 5; seed++) {
         setup s = usual(&sw_policy_demand, seed);
         s.options = "{pinned: false, host_arena: 0 B}";
         same_as_null(s);
