@@ -390,6 +390,7 @@ static void *queue_main(void *arg) {
     cudaError_t e = cudaSetDevice(c->work.store.device);
     pthread_mutex_lock(&c->lock);
     sw_status st = e == cudaSuccess ? SW_OK : sw_cuda_fail(&err, "cannot use the device", e);
+    if (st != SW_OK) fail(c, &err); /* even if the run is over by now */
     while (st == SW_OK && !stopped(c)) {
         const sw_op *op = sw_inflight_first(&c->ops, q->number);
         if (op)
