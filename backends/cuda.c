@@ -18,11 +18,7 @@
 #include <inttypes.h>
 
 typedef struct cuda_ctx {
-    char file[64]; /* options */
-    int64_t device;
-    bool direct, verify, pinned;
-    int advise;
-    uint64_t host_arena;
+    sw_cuda_options opt;
     sw_cuda_sched sched;
     sw_host_data *data;
     sw_host_spans spans; /* of the op at hand */
@@ -38,13 +34,13 @@ static sw_status find_device(const cuda_ctx *c, const sw_topology *topo, sw_erro
     int n = 0, gpus = 0;
     cudaError_t e = cudaGetDeviceCount(&n);
     if (e != cudaSuccess) return sw_cuda_fail(err, "no CUDA device", e);
-    if (c->device >= n)
+    if (c->opt.device >= n)
         return sw_fail(err, SW_RUN, "cuda: no CUDA device: %d found, number %d asked for", n,
-                       (int)c->device);
+                       (int)c->opt.device);
     for (int u = 0; u < topo->n_units; u++) gpus += topo->units[u].kind == SW_UNIT_GPU;
     if (gpus != 1)
         return sw_fail(err, SW_RUN, "cuda: the machine has %d GPUs; this backend runs one", gpus);
-    SW_CUDA("cannot use the device", cudaSetDevice((int)c->device), err);
+    SW_CUDA("cannot use the device", cudaSetDevice((int)c->opt.device), err);
     return SW_OK;
 }
 
@@ -65,18 +61,18 @@ static sw_status cuda_open(void *be, const sw_topology *topo, sw_error *err) {
     c->sched.topo = topo;
     sw_cuda_store *s = &c->sched.work.store;
     s->topo = topo;
-    s->pinned = c->pinned;
-    s->device = (int)c->device;
-    s->advise = c->advise;
-    s->host_arena = c->host_arena;
+    s->opt = &c->opt;
     SW_TRY(sw_cuda_sched_open(&c->sched, err));
     SW_TRY(open_bad(c, err));
     SW_CUDA("cannot set cuBLAS up", sw_cuda_gemm_open(&c->sched.work.gemm), err);
-    SW_TRY(sw_cuda_store_open(s, c->file, c->direct, err));
+    SW_TRY(sw_cuda_store_open(s, err));
     if (s->n_buffered)
         fprintf(stderr, "cuda: the file system of %s refuses O_DIRECT; the page cache takes part\n",
-                *c->file ? c->file : "the temporary file");
-    return c->verify ? sw_host_data_new(topo, &c->data, err) : SW_OK;
+                *c->opt.file ? c->opt.file : "the temporary file");
+    if (*c->opt.cufile && s->n_gds < s->n_files)
+        fprintf(stderr, "cuda: no GPUDirect Storage: %s %s; files go through pinned buffers\n",
+                c->opt.cufile, s->gds ? "does not take the file" : "cannot be used here");
+    return c->opt.verify ? sw_host_data_new(topo, &c->data, err) : SW_OK;
 }
 
 static void cuda_close(void *be) {
@@ -100,15 +96,45 @@ static void cuda_close(void *be) {
 
 /* --- running ----------------------------------------------------------------------------------- */
 
+void sw_cuda_stats_of(const void *be, sw_cuda_stats *out) {
+    const cuda_ctx *c = be;
+    *out = (sw_cuda_stats){.n_enqueues = c->sched.n_enqueues,
+                           .enqueue_s = c->sched.enqueue_s,
+                           .n_events = c->sched.n_events,
+                           .checked_bytes = (double)c->sched.work.checked,
+                           .has_cublas = c->sched.work.gemm != NULL,
+                           .has_cufile = c->sched.work.store.n_gds > 0,
+                           .occupied_bytes = c->sched.work.store.occupied_bytes};
+}
+
+static void say(const cuda_ctx *c) {
+    sw_cuda_stats s;
+    sw_cuda_stats_of(c, &s);
+    fprintf(stderr,
+            "cuda: %" PRIu64 " ops enqueued in %.3f ms, %.2f us each; %.3f GB checked; matrix "
+            "products by %s; files by %s; %.1f GB of VRAM occupied\n",
+            s.n_enqueues, 1e3 * s.enqueue_s,
+            s.n_enqueues ? 1e6 * s.enqueue_s / (double)s.n_enqueues : 0, 1e-9 * s.checked_bytes,
+            s.has_cublas ? "cuBLAS" : "plain arithmetic",
+            s.has_cufile ? "cuFile" : "pinned buffers", 1e-9 * (double)s.occupied_bytes);
+}
+
 static sw_status cuda_run(void *be, sw_body_fn *body, void *arg, sw_error *err) {
     cuda_ctx *c = be;
     sw_cuda_sched *s = &c->sched;
     sw_status st = sw_cuda_sched_start(s, err);
     if (st == SW_OK) st = body(arg, err);
     sw_cuda_sched_stop(s);
-    if (st != SW_OK || !s->failure.status) return st;
-    if (err) *err = s->failure;
-    return s->failure.status;
+    if (st == SW_OK && s->failure.status) {
+        st = s->failure.status;
+        if (err) *err = s->failure;
+    }
+    if (st == SW_OK && c->opt.stats) say(c);
+    return st;
+}
+
+static sw_status cuda_page(void *be, const sw_paging *paging, sw_error *err) {
+    return sw_cuda_store_page(&((cuda_ctx *)be)->sched.work.store, paging, err);
 }
 
 static sw_status cuda_place(void *be, const sw_block *block, int tier, uint64_t addr,
@@ -207,48 +233,51 @@ static double cuda_now(void *be) {
     return sw_cuda_sched_now(&((cuda_ctx *)be)->sched);
 }
 
-void sw_cuda_stats_of(const void *be, sw_cuda_stats *out) {
-    const cuda_ctx *c = be;
-    *out = (sw_cuda_stats){.n_enqueues = c->sched.n_enqueues,
-                           .enqueue_s = c->sched.enqueue_s,
-                           .n_events = c->sched.n_events,
-                           .checked_bytes = (double)c->sched.work.checked,
-                           .has_cublas = c->sched.work.gemm != NULL};
-}
-
+#define AT(option) offsetof(cuda_ctx, opt.option)
 static const sw_param params[] = {
-    {"device", SW_PARAM_INT, "0", 0, 63, NULL, offsetof(cuda_ctx, device),
+    {"device", SW_PARAM_INT, "0", 0, 63, NULL, AT(device),
      "the number of the GPU, as CUDA counts them"},
-    {"pinned", SW_PARAM_BOOL, "true", 0, 0, NULL, offsetof(cuda_ctx, pinned),
+    {"pinned", SW_PARAM_BOOL, "true", 0, 0, NULL, AT(pinned),
      "RAM is pinned; else pageable, and no kernel of the GPU reads it in place"},
-    {"host_arena", SW_PARAM_BYTES, "0 B", 0, 1e15, NULL, offsetof(cuda_ctx, host_arena),
+    {"host_arena", SW_PARAM_BYTES, "0 B", 0, 1e15, NULL, AT(host_arena),
      "RAM to take beyond what is placed there when time starts (0: up to half of what is free)"},
-    {"advise", SW_PARAM_CHOICE, "none", 0, 0, "none|device|prefetch", offsetof(cuda_ctx, advise),
-     "unified memory: no advice, the GPU preferred, or also moved there before time starts"},
-    {"file", SW_PARAM_STRING, "", 0, 0, NULL, offsetof(cuda_ctx, file),
+    {"advise", SW_PARAM_CHOICE, "none", 0, 0, "none|device|host|read_mostly", AT(advise),
+     "managed memory: which memory it prefers, or that it is mostly read"},
+    {"prefetch", SW_PARAM_CHOICE, "none", 0, 0, "none|start|use", AT(prefetch),
+     "managed memory goes to the GPU when a kernel faults, or also before time starts as far as "
+     "there is room, or before each kernel that uses it"},
+    {"occupy", SW_PARAM_BOOL, "true", 0, 0, NULL, AT(occupy),
+     "where pages move by themselves: VRAM beyond the scenario's is taken first"},
+    {"file", SW_PARAM_STRING, "", 0, 0, NULL, AT(file),
      "what stands in for the NVMe: a new file, or a folder to make one in; removed at the end "
      "(empty: a temporary one)"},
-    {"direct", SW_PARAM_BOOL, "true", 0, 0, NULL, offsetof(cuda_ctx, direct),
+    {"direct", SW_PARAM_BOOL, "true", 0, 0, NULL, AT(direct),
      "the file is read and written without the page cache (O_DIRECT) where it can be"},
-    {"verify", SW_PARAM_BOOL, "true", 0, 0, NULL, offsetof(cuda_ctx, verify),
+    {"cufile", SW_PARAM_STRING, "libcufile.so.0", 0, 0, NULL, AT(cufile),
+     "the library for GPUDirect Storage, used where there is one (empty: not looked for)"},
+    {"verify", SW_PARAM_BOOL, "true", 0, 0, NULL, AT(verify),
      "kernels check every byte that they read"},
+    {"stats", SW_PARAM_BOOL, "false", 0, 0, NULL, AT(stats),
+     "one line at the end: ops enqueued and the time that took, bytes checked, libraries used"},
 };
 
 const sw_backend_ops sw_backend_cuda = {
-    .plugin = {.name = "cuda",
-               .summary = "really runs it on a GPU: streams, events, kernels, pinned copies",
-               .doc =
-                   "VRAM is memory of the GPU, RAM is pinned memory, NVMe is a file that threads "
-                   "read through two pinned buffers (cuFile is not used); each queue of the GPU "
-                   "is a stream. Kernels read, write and compute for real and check what they "
-                   "read. One GPU. It takes real time and real memory, and no two runs take the "
-                   "same.",
-               .flags = SW_BACKEND_MOVES_BYTES,
-               .ctx_bytes = sizeof(cuda_ctx),
-               .params = params,
-               .n_params = sizeof params / sizeof *params},
+    .plugin =
+        {.name = "cuda",
+         .summary = "really runs it on a GPU: streams, events, kernels, pinned copies",
+         .doc = "VRAM is memory of the GPU, RAM is pinned memory (where pages move by themselves: "
+                "managed memory), NVMe is a file that threads "
+                "read through two pinned buffers, or with cuFile; each queue of the GPU is a "
+                "stream. Kernels read, write and compute for real and check what they "
+                "read. One GPU. It takes real time and real memory, and no two runs take the "
+                "same.",
+         .flags = SW_BACKEND_MOVES_BYTES,
+         .ctx_bytes = sizeof(cuda_ctx),
+         .params = params,
+         .n_params = sizeof params / sizeof *params},
     .open = cuda_open,
     .run = cuda_run,
+    .page = cuda_page,
     .place = cuda_place,
     .submit = cuda_submit,
     .wait = cuda_wait,

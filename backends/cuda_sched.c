@@ -387,7 +387,7 @@ static void *queue_main(void *arg) {
     sw_cuda_queue *q = arg;
     sw_cuda_sched *c = q->sched;
     sw_error err = {0};
-    cudaError_t e = cudaSetDevice(c->work.store.device);
+    cudaError_t e = cudaSetDevice((int)c->work.store.opt->device);
     pthread_mutex_lock(&c->lock);
     sw_status st = e == cudaSuccess ? SW_OK : sw_cuda_fail(&err, "cannot use the device", e);
     if (st != SW_OK) fail(c, &err); /* even if the run is over by now */

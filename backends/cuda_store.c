@@ -5,7 +5,10 @@
 #include "sim/base/units.h"
 #include <stdio.h>
 
-#define VRAM_RESERVE (UINT64_C(512) << 20) /* left to CUDA itself and to who else uses the GPU */
+#define MIB          (UINT64_C(1) << 20)
+#define VRAM_RESERVE (512 * MIB) /* left to CUDA itself and to who else uses the GPU */
+#define VRAM_SLACK   (128 * MIB) /* the same, where the rest is occupied */
+#define LARGE_PAGE   (2 * MIB)
 
 sw_status sw_cuda_fail(sw_error *err, const char *what, cudaError_t e) {
     cudaGetLastError(); /* it has been told: the next call starts clean */
@@ -16,78 +19,87 @@ static const char *tier_name(const sw_cuda_store *s, int tier) {
     return s->topo->tiers[tier].name;
 }
 
-/* NULL in a file. */
-static char *where(const sw_cuda_tier *t, uint64_t addr) {
-    return t->base ? t->base + addr : NULL;
-}
-
 /* --- opening and closing ----------------------------------------------------------------------- */
 
-static sw_status open_file(sw_cuda_store *s, int tier, const char *path, bool direct,
-                           sw_error *err) {
+static sw_cuda_memory memory_of(const sw_cuda_store *s, int tier) {
+    switch (s->topo->tiers[tier].kind) {
+    case SW_TIER_NVME:
+        return SW_CUDA_FILE;
+    case SW_TIER_RAM:
+        return s->opt->pinned ? SW_CUDA_PINNED : SW_CUDA_PAGEABLE;
+    case SW_TIER_UNIFIED:
+        return SW_CUDA_MANAGED;
+    default:
+        return SW_CUDA_DEVICE;
+    }
+}
+
+static sw_status managed_works(const sw_cuda_store *s, sw_error *err) {
+    int concurrent = 0;
+    SW_CUDA("cannot ask the GPU what it can do",
+            cudaDeviceGetAttribute(&concurrent, cudaDevAttrConcurrentManagedAccess,
+                                   (int)s->opt->device),
+            err);
+    if (concurrent) return SW_OK;
+    return sw_fail(err, SW_RUN,
+                   "cuda: on this GPU the CPU may not use managed memory while a kernel runs: it "
+                   "can neither page nor be a unified tier");
+}
+
+static sw_status open_file(sw_cuda_store *s, int tier, sw_error *err) {
+    sw_cuda_tier *t = &s->tier[tier];
+    const char *path = s->opt->file;
     char name[128];
     snprintf(name, sizeof name, "%s", path);
     if (*path && s->n_files) snprintf(name, sizeof name, "%s%u", path, s->n_files + 1);
-    SW_TRY(sw_host_file_open(&s->tier[tier].file, name, direct, err));
+    SW_TRY(sw_host_file_open(&t->file, name, s->opt->direct, err));
     s->n_files++;
-    s->n_buffered += direct && !s->tier[tier].file.direct;
+    s->n_buffered += s->opt->direct && !t->file.direct;
+    if (s->gds && t->file.direct) sw_cuda_gds_join(s->gds, t->file.fd, &t->gds);
+    s->n_gds += t->gds != NULL;
     return SW_OK;
 }
 
-sw_status sw_cuda_store_open(sw_cuda_store *s, const char *file, bool direct, sw_error *err) {
-    int concurrent = 0;
-    if (sw_topology_tier(s->topo, SW_TIER_UNIFIED) >= 0) {
-        SW_CUDA("cannot ask the GPU what it can do",
-                cudaDeviceGetAttribute(&concurrent, cudaDevAttrConcurrentManagedAccess, s->device),
-                err);
-        if (!concurrent)
-            return sw_fail(err, SW_RUN,
-                           "cuda: on this GPU the CPU may not use managed memory while a kernel "
-                           "runs, so it has no unified tier");
+sw_status sw_cuda_store_open(sw_cuda_store *s, sw_error *err) {
+    if (*s->opt->cufile && sw_topology_tier(s->topo, SW_TIER_NVME) >= 0)
+        SW_TRY(sw_cuda_gds_open(s->opt->cufile, &s->gds, err));
+    for (int t = 0; t < s->topo->n_tiers; t++) {
+        s->tier[t].memory = memory_of(s, t);
+        if (s->tier[t].memory == SW_CUDA_MANAGED) SW_TRY(managed_works(s, err));
+        if (s->tier[t].memory == SW_CUDA_FILE) SW_TRY(open_file(s, t, err));
     }
-    for (int t = 0; t < s->topo->n_tiers; t++)
-        if (s->topo->tiers[t].kind == SW_TIER_NVME) SW_TRY(open_file(s, t, file, direct, err));
     return SW_OK;
 }
 
 void sw_cuda_store_close(sw_cuda_store *s) {
-    for (int t = 0; s->topo && t < s->topo->n_tiers; t++) {
-        sw_cuda_tier *x = &s->tier[t];
-        sw_host_file_close(&x->file);
-        if (!x->base) continue;
-        if (s->topo->tiers[t].kind != SW_TIER_RAM)
-            cudaFree(x->base);
-        else if (s->pinned)
-            cudaFreeHost(x->base);
+    for (int i = 0; i < s->topo->n_tiers; i++) {
+        sw_cuda_tier *t = &s->tier[i];
+        if (t->gds) sw_cuda_gds_leave(s->gds, t->gds);
+        if (t->mapped) sw_cuda_gds_unmap(s->gds, t->base);
+        sw_host_file_close(&t->file);
+        if (!t->base) continue;
+        if (t->memory == SW_CUDA_PINNED)
+            cudaFreeHost(t->base);
+        else if (t->memory == SW_CUDA_PAGEABLE)
+            free(t->base);
         else
-            free(x->base);
-        x->base = NULL;
+            cudaFree(t->base);
     }
+    if (s->occupied) cudaFree(s->occupied);
+    sw_cuda_gds_close(s->gds);
     sw_vec_free(&s->placed);
-}
-
-void sw_cuda_lane_close(sw_cuda_lane *l) {
-    free(l->bounce.buf);
-    l->bounce.buf = NULL;
-    for (int i = 0; i < 2; i++) {
-        if (l->stage[i]) cudaFreeHost(l->stage[i]);
-        if (l->free[i]) cudaEventDestroy(l->free[i]);
-        l->stage[i] = NULL, l->free[i] = NULL;
-    }
-    if (l->stream) cudaStreamDestroy(l->stream);
-    l->stream = NULL;
 }
 
 /* --- what there is ----------------------------------------------------------------------------- */
 
 bool sw_cuda_store_gpu_sees(const sw_cuda_store *s, int tier) {
-    sw_tier_kind kind = s->topo->tiers[tier].kind;
-    return kind != SW_TIER_NVME && (kind != SW_TIER_RAM || s->pinned);
+    sw_cuda_memory m = s->tier[tier].memory;
+    return m != SW_CUDA_FILE && m != SW_CUDA_PAGEABLE;
 }
 
 bool sw_cuda_store_cpu_sees(const sw_cuda_store *s, int tier) {
-    sw_tier_kind kind = s->topo->tiers[tier].kind;
-    return kind == SW_TIER_RAM || kind == SW_TIER_UNIFIED;
+    sw_cuda_memory m = s->tier[tier].memory;
+    return m != SW_CUDA_FILE && m != SW_CUDA_DEVICE;
 }
 
 static sw_status outside(const sw_cuda_store *s, int tier, uint64_t addr, uint64_t bytes,
@@ -105,14 +117,31 @@ sw_status sw_cuda_store_reach(sw_cuda_store *s, int tier, uint64_t addr, uint64_
     sw_cuda_tier *t = &s->tier[tier];
     if (addr > cap || bytes > cap - addr)
         return outside(s, tier, addr, bytes, cap, "of the tier", err);
-    if (s->topo->tiers[tier].kind == SW_TIER_NVME)
-        return sw_host_file_reach(&t->file, addr + bytes, err);
-    if (addr + bytes <= t->bytes) return SW_OK;
-    return outside(s, tier, addr, bytes, t->bytes,
-                   s->topo->tiers[tier].kind == SW_TIER_RAM
-                       ? "taken for it: the option host_arena says how much beyond what is placed"
-                       : "that this GPU has for it",
+    if (t->memory == SW_CUDA_FILE) return sw_host_file_reach(&t->file, addr + bytes, err);
+    if (addr < t->hole + t->hole_bytes && addr + bytes > t->hole)
+        return sw_fail(err, SW_RUN, "cuda: %s+%llu, %llu bytes, lies in the pager's pool",
+                       tier_name(s, tier), (unsigned long long)addr, (unsigned long long)bytes);
+    if (addr + bytes <= t->end) return SW_OK;
+    return outside(s, tier, addr, bytes, t->end,
+                   t->memory == SW_CUDA_DEVICE
+                       ? "that this GPU has for it"
+                       : "taken for it: the option host_arena says how much beyond what is placed",
                    err);
+}
+
+sw_status sw_cuda_store_page(sw_cuda_store *s, const sw_paging *p, sw_error *err) {
+    sw_cuda_tier *near = &s->tier[p->near];
+    if (s->topo->tiers[p->home].kind != SW_TIER_RAM || near->memory != SW_CUDA_DEVICE)
+        return sw_fail(err, SW_RUN, "cuda: pages move between RAM and VRAM, not from %s to %s",
+                       tier_name(s, p->home), tier_name(s, p->near));
+    SW_TRY(managed_works(s, err));
+    s->tier[p->home].memory = SW_CUDA_MANAGED;
+    s->pool_bytes = p->pool_bytes;
+    /* whole large pages, so that what lies behind the hole stays aligned */
+    uint64_t lo = (p->pool_addr + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+    uint64_t hi = (p->pool_addr + p->pool_bytes) / LARGE_PAGE * LARGE_PAGE;
+    if (hi > lo) near->hole = lo, near->hole_bytes = hi - lo;
+    return SW_OK;
 }
 
 sw_status sw_cuda_store_place(sw_cuda_store *s, const sw_block *block, int tier, uint64_t addr,
@@ -140,64 +169,114 @@ static uint64_t available(void) {
     return kib ? kib * 1024 : UINT64_MAX;
 }
 
-static sw_status size_of(const sw_cuda_store *s, int tier, uint64_t *out, sw_error *err) {
-    const sw_tier *about = &s->topo->tiers[tier];
-    uint64_t placed = s->tier[tier].placed, most = about->capacity_bytes;
-    if (about->kind == SW_TIER_VRAM) {
-        size_t free_bytes = 0, total = 0;
-        SW_CUDA("cannot ask the GPU for its memory", cudaMemGetInfo(&free_bytes, &total), err);
-        most = free_bytes > VRAM_RESERVE ? free_bytes - VRAM_RESERVE : free_bytes / 2;
-    } else if (about->kind == SW_TIER_RAM) {
-        most = s->host_arena ? placed + s->host_arena : available() / 2;
-        if (most < placed) most = placed;
-    }
-    *out = about->capacity_bytes < most ? about->capacity_bytes : most;
+static sw_status free_vram(uint64_t *out, sw_error *err) {
+    size_t free_bytes = 0, total = 0;
+    SW_CUDA("cannot ask the GPU for its memory", cudaMemGetInfo(&free_bytes, &total), err);
+    *out = free_bytes;
     return SW_OK;
 }
 
-static cudaError_t take(const sw_cuda_store *s, sw_tier_kind kind, uint64_t bytes, void **out) {
-    if (kind == SW_TIER_VRAM) return cudaMalloc(out, bytes);
-    if (kind == SW_TIER_UNIFIED) return cudaMallocManaged(out, bytes, cudaMemAttachGlobal);
-    if (s->pinned) return cudaHostAlloc(out, bytes, cudaHostAllocPortable | cudaHostAllocMapped);
+/* Where the tier's addresses end: with its capacity, or with what can be taken for it. */
+static sw_status find_end(sw_cuda_store *s, int tier, sw_error *err) {
+    const sw_tier *about = &s->topo->tiers[tier];
+    sw_cuda_tier *t = &s->tier[tier];
+    uint64_t most = about->capacity_bytes;
+    if (about->kind == SW_TIER_VRAM) {
+        SW_TRY(free_vram(&most, err)); /* the hole is of it, though not ours to take */
+        most = most > VRAM_RESERVE ? most - VRAM_RESERVE : most / 2;
+    } else if (about->kind == SW_TIER_RAM) {
+        most = t->placed + s->opt->host_arena;
+        if (!s->opt->host_arena && t->memory != SW_CUDA_MANAGED) most = available() / 2;
+        if (most < t->placed) most = t->placed;
+    }
+    t->end = about->capacity_bytes < most ? about->capacity_bytes : most;
+    if (t->end > t->hole && t->end < t->hole + t->hole_bytes) t->end = t->hole;
+    return SW_OK;
+}
+
+static cudaError_t take(sw_cuda_memory memory, uint64_t bytes, void **out) {
+    if (memory == SW_CUDA_DEVICE) return cudaMalloc(out, bytes);
+    if (memory == SW_CUDA_MANAGED) return cudaMallocManaged(out, bytes, cudaMemAttachGlobal);
+    if (memory == SW_CUDA_PINNED)
+        return cudaHostAlloc(out, bytes, cudaHostAllocPortable | cudaHostAllocMapped);
     *out = aligned_alloc(SW_HOST_SECTOR,
                          (bytes + SW_HOST_SECTOR - 1) / SW_HOST_SECTOR * SW_HOST_SECTOR);
     return *out ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
 static sw_status allocate(sw_cuda_store *s, int tier, sw_error *err) {
-    sw_tier_kind kind = s->topo->tiers[tier].kind;
+    static const char *const kinds[] = {"", "", " of pinned memory", "", " of managed memory"};
+    sw_cuda_tier *t = &s->tier[tier];
     char what[96], size[32];
-    uint64_t bytes = 0;
     void *p = NULL;
-    SW_TRY(size_of(s, tier, &bytes, err));
+    SW_TRY(find_end(s, tier, err));
+    uint64_t bytes = t->end > t->hole ? t->end - t->hole_bytes : t->end;
     sw_format_bytes(size, sizeof size, (double)bytes);
-    snprintf(what, sizeof what, "cannot allocate %s%s for %s", size,
-             kind == SW_TIER_RAM && s->pinned ? " of pinned memory" : "", tier_name(s, tier));
-    SW_CUDA(what, take(s, kind, bytes ? bytes : 1, &p), err);
-    s->tier[tier].base = p;
-    s->tier[tier].bytes = bytes;
+    snprintf(what, sizeof what, "cannot allocate %s%s for %s", size, kinds[t->memory],
+             tier_name(s, tier));
+    SW_CUDA(what, take(t->memory, bytes ? bytes : 1, &p), err);
+    t->base = p;
+    if (s->gds && t->memory == SW_CUDA_DEVICE) t->mapped = sw_cuda_gds_map(s->gds, p, bytes);
     return SW_OK;
 }
 
+/* What pages find free is the pool and no more. */
+static sw_status occupy(sw_cuda_store *s, sw_error *err) {
+    uint64_t room = 0;
+    char have[32], want[32];
+    if (!s->pool_bytes) return SW_OK;
+    SW_TRY(free_vram(&room, err));
+    sw_format_bytes(have, sizeof have, (double)room);
+    sw_format_bytes(want, sizeof want, (double)s->pool_bytes);
+    if (room < s->pool_bytes)
+        return sw_fail(err, SW_RUN, "cuda: the pager's pool is %s, and this GPU has %s left for it",
+                       want, have);
+    if (!s->opt->occupy || room < s->pool_bytes + VRAM_SLACK + LARGE_PAGE) return SW_OK;
+    s->occupied_bytes = (room - s->pool_bytes - VRAM_SLACK) / LARGE_PAGE * LARGE_PAGE;
+    SW_CUDA("cannot occupy the rest of VRAM", cudaMalloc(&s->occupied, s->occupied_bytes), err);
+    return SW_OK;
+}
+
+/* --- managed memory ---------------------------------------------------------------------------- */
+
 #if CUDART_VERSION >= 13000
-#define ON_DEVICE(n)                ((struct cudaMemLocation){.type = cudaMemLocationTypeDevice, .id = (n)})
-#define PREFETCH(p, n, dev, stream) cudaMemPrefetchAsync(p, n, ON_DEVICE(dev), 0, stream)
+typedef struct cudaMemLocation location;
+#define DEVICE(n)                  ((location){.type = cudaMemLocationTypeDevice, .id = (int)(n)})
+#define HOST                       ((location){.type = cudaMemLocationTypeHost})
+#define PREFETCH(p, n, to, stream) cudaMemPrefetchAsync(p, n, to, 0, stream)
 #else
-#define ON_DEVICE(n)                (n)
-#define PREFETCH(p, n, dev, stream) cudaMemPrefetchAsync(p, n, dev, stream)
+typedef int location;
+#define DEVICE(n)                  ((int)(n))
+#define HOST                       cudaCpuDeviceId
+#define PREFETCH(p, n, to, stream) cudaMemPrefetchAsync(p, n, to, stream)
 #endif
 
-static sw_status advise(sw_cuda_store *s, int tier, cudaStream_t stream, sw_error *err) {
-    sw_cuda_tier *t = &s->tier[tier];
-    if (s->advise == SW_CUDA_ADVISE_NONE || !t->bytes) return SW_OK;
-    SW_CUDA(
-        "cannot give advice on managed memory",
-        cudaMemAdvise(t->base, t->bytes, cudaMemAdviseSetPreferredLocation, ON_DEVICE(s->device)),
-        err);
-    if (s->advise == SW_CUDA_ADVISE_PREFETCH && t->placed)
-        SW_CUDA("cannot prefetch managed memory", PREFETCH(t->base, t->placed, s->device, stream),
-                err);
+sw_status sw_cuda_store_prefetch(const sw_cuda_store *s, int tier, uint64_t addr, uint64_t bytes,
+                                 cudaStream_t stream, sw_error *err) {
+    SW_CUDA("cannot prefetch managed memory",
+            PREFETCH(sw_cuda_store_at(s, tier, addr), bytes, DEVICE(s->opt->device), stream), err);
     return SW_OK;
+}
+
+static sw_status advise(const sw_cuda_store *s, int tier, sw_error *err) {
+    const sw_cuda_tier *t = &s->tier[tier];
+    bool mostly = s->opt->advise == SW_CUDA_ADVISE_READ_MOSTLY;
+    location where = s->opt->advise == SW_CUDA_ADVISE_HOST ? HOST : DEVICE(s->opt->device);
+    if (s->opt->advise == SW_CUDA_ADVISE_NONE || !t->end) return SW_OK;
+    SW_CUDA("cannot give advice on managed memory",
+            cudaMemAdvise(t->base, t->end,
+                          mostly ? cudaMemAdviseSetReadMostly : cudaMemAdviseSetPreferredLocation,
+                          where),
+            err);
+    return SW_OK;
+}
+
+static sw_status prefetch_placed(const sw_cuda_store *s, int tier, cudaStream_t stream,
+                                 sw_error *err) {
+    uint64_t bytes = s->tier[tier].placed;
+    if (s->pool_bytes && bytes > s->pool_bytes) bytes = s->pool_bytes;
+    if (s->opt->prefetch != SW_CUDA_PREFETCH_START || !bytes) return SW_OK;
+    return sw_cuda_store_prefetch(s, tier, 0, bytes, stream, err);
 }
 
 /* --- what is there when time starts ------------------------------------------------------------ */
@@ -221,112 +300,26 @@ static sw_status fill(sw_cuda_store *s, sw_cuda_lane *l, const sw_cuda_placed *p
                       cudaStream_t stream, sw_error *err) {
     uint64_t seed = sw_host_seed(p->block, 0, 0, 0);
     SW_TRY(sw_cuda_store_reach(s, p->tier, p->addr, p->bytes, err));
-    char *at = where(&s->tier[p->tier], p->addr);
-    switch (s->topo->tiers[p->tier].kind) {
-    case SW_TIER_NVME:
-        return fill_file(s, l, p, seed, err);
-    case SW_TIER_RAM:
+    if (s->tier[p->tier].memory == SW_CUDA_FILE) return fill_file(s, l, p, seed, err);
+    char *at = sw_cuda_store_at(s, p->tier, p->addr);
+    if (s->topo->tiers[p->tier].kind == SW_TIER_RAM)
         sw_host_fill(at, 0, p->bytes, seed);
-        return SW_OK;
-    default:
+    else
         SW_CUDA("cannot start a kernel", sw_cuda_stream_write(at, 0, p->bytes, seed, stream), err);
-        return SW_OK;
-    }
+    return SW_OK;
 }
 
 sw_status sw_cuda_store_begin(sw_cuda_store *s, sw_cuda_lane *l, cudaStream_t stream,
                               sw_error *err) {
-    for (int t = 0; t < s->topo->n_tiers; t++) {
-        if (s->topo->tiers[t].kind == SW_TIER_NVME) continue;
-        SW_TRY(allocate(s, t, err));
-        if (s->topo->tiers[t].kind == SW_TIER_UNIFIED) SW_TRY(advise(s, t, stream, err));
-    }
+    for (int t = 0; t < s->topo->n_tiers; t++)
+        if (s->tier[t].memory != SW_CUDA_FILE) SW_TRY(allocate(s, t, err));
+    SW_TRY(occupy(s, err));
+    for (int t = 0; t < s->topo->n_tiers; t++)
+        if (s->tier[t].memory == SW_CUDA_MANAGED) SW_TRY(advise(s, t, err));
     for (size_t i = 0; i < s->placed.n; i++) SW_TRY(fill(s, l, &s->placed.v[i], stream, err));
+    for (int t = 0; t < s->topo->n_tiers; t++)
+        if (s->tier[t].memory == SW_CUDA_MANAGED) SW_TRY(prefetch_placed(s, t, stream, err));
     sw_vec_free(&s->placed);
     SW_CUDA("writing the first contents", cudaStreamSynchronize(stream), err);
-    return SW_OK;
-}
-
-/* --- copies by a thread ------------------------------------------------------------------------ */
-
-static sw_status make_stage(sw_cuda_lane *l, sw_error *err) {
-    if (l->ready) return SW_OK;
-    if (!l->stream)
-        SW_CUDA("cannot make a stream",
-                cudaStreamCreateWithFlags(&l->stream, cudaStreamNonBlocking), err);
-    for (int i = 0; i < 2; i++) {
-        void *p = NULL;
-        SW_CUDA("cannot allocate a pinned buffer",
-                cudaHostAlloc(&p, SW_CUDA_STAGE, cudaHostAllocPortable), err);
-        l->stage[i] = p;
-        SW_CUDA("cannot make an event",
-                cudaEventCreateWithFlags(&l->free[i], cudaEventDisableTiming), err);
-    }
-    l->ready = true;
-    return SW_OK;
-}
-
-static uint64_t part(uint64_t at, uint64_t bytes) {
-    return bytes - at < SW_CUDA_STAGE ? bytes - at : SW_CUDA_STAGE;
-}
-
-/* One buffer is read into while the other one's bytes go up. */
-static sw_status up(sw_cuda_lane *l, sw_host_file *f, uint64_t from, char *to, uint64_t bytes,
-                    sw_error *err) {
-    int i = 0;
-    for (uint64_t at = 0, n; at < bytes; at += n, i ^= 1) {
-        n = part(at, bytes);
-        SW_CUDA("a staged copy", cudaEventSynchronize(l->free[i]), err); /* never recorded: free */
-        SW_TRY(sw_host_file_read(f, &l->bounce, from + at, l->stage[i], n, err));
-        SW_CUDA("cannot start a copy",
-                cudaMemcpyAsync(to + at, l->stage[i], n, cudaMemcpyDefault, l->stream), err);
-        SW_CUDA("cannot record an event", cudaEventRecord(l->free[i], l->stream), err);
-    }
-    SW_CUDA("a staged copy", cudaStreamSynchronize(l->stream), err);
-    return SW_OK;
-}
-
-static sw_status fetch_down(sw_cuda_lane *l, int i, const char *from, uint64_t n, sw_error *err) {
-    SW_CUDA("cannot start a copy",
-            cudaMemcpyAsync(l->stage[i], from, n, cudaMemcpyDefault, l->stream), err);
-    SW_CUDA("cannot record an event", cudaEventRecord(l->free[i], l->stream), err);
-    return SW_OK;
-}
-
-/* One buffer is written to the file while the next bytes come down into the other. */
-static sw_status down(sw_cuda_lane *l, const char *from, sw_host_file *f, uint64_t to,
-                      uint64_t bytes, sw_error *err) {
-    int i = 0;
-    SW_TRY(fetch_down(l, 0, from, part(0, bytes), err));
-    for (uint64_t at = 0, n; at < bytes; at += n, i ^= 1) {
-        n = part(at, bytes);
-        if (at + n < bytes) SW_TRY(fetch_down(l, i ^ 1, from + at + n, part(at + n, bytes), err));
-        SW_CUDA("a staged copy", cudaEventSynchronize(l->free[i]), err);
-        SW_TRY(sw_host_file_write(f, &l->bounce, to + at, l->stage[i], n, err));
-    }
-    return SW_OK;
-}
-
-sw_status sw_cuda_store_copy(sw_cuda_store *s, sw_cuda_lane *l, const sw_use *from,
-                             const sw_use *to, sw_error *err) {
-    sw_cuda_tier *a = &s->tier[from->tier], *b = &s->tier[to->tier];
-    sw_tier_kind ka = s->topo->tiers[from->tier].kind, kb = s->topo->tiers[to->tier].kind;
-    char *src = where(a, from->addr), *dst = where(b, to->addr);
-    if (ka == SW_TIER_NVME && kb == SW_TIER_NVME)
-        return sw_fail(err, SW_RUN, "cuda: no copy goes from file to file");
-    if (ka == SW_TIER_NVME && kb == SW_TIER_RAM)
-        return sw_host_file_read(&a->file, &l->bounce, from->addr, dst, from->bytes, err);
-    if (ka == SW_TIER_RAM && kb == SW_TIER_NVME)
-        return sw_host_file_write(&b->file, &l->bounce, to->addr, src, from->bytes, err);
-    if (ka == SW_TIER_RAM && kb == SW_TIER_RAM) {
-        memmove(dst, src, from->bytes);
-        return SW_OK;
-    }
-    SW_TRY(make_stage(l, err));
-    if (ka == SW_TIER_NVME) return up(l, &a->file, from->addr, dst, from->bytes, err);
-    if (kb == SW_TIER_NVME) return down(l, src, &b->file, to->addr, from->bytes, err);
-    SW_CUDA("cannot start a copy",
-            cudaMemcpyAsync(dst, src, from->bytes, cudaMemcpyDefault, l->stream), err);
-    SW_CUDA("a copy", cudaStreamSynchronize(l->stream), err);
     return SW_OK;
 }

@@ -24,6 +24,8 @@ static const char *why_no_use(const sw_cuda_work *w, const sw_op *op, const sw_u
     if (u->tier < 0 || u->tier >= t->n_tiers || u->mode < SW_READ || u->mode > SW_RW || !u->bytes)
         return "has a use that makes no sense";
     bool file = t->tiers[u->tier].kind == SW_TIER_NVME;
+    if (u->paged && w->store.tier[u->tier].memory != SW_CUDA_MANAGED)
+        return "touches a paged range, and this run has no pager";
     if (op->kind == SW_OP_COPY)
         return stream && file ? "copies to or from a file on a queue of the GPU" : NULL;
     if (file) return "would use bytes that lie in a file: a kernel needs them in memory";
@@ -68,15 +70,15 @@ static sw_status read_part(sw_cuda_work *w, void *to, const sw_op *op, sw_cuda_r
                            const sw_host_span *s, size_t n, uint64_t bytes, read_fn *read,
                            sw_error *err) {
     const sw_use *u = &op->uses[r.use];
-    const char *base = w->store.tier[u->tier].base;
+    const char *start = sw_cuda_store_at(&w->store, u->tier, u->addr);
     if (!bytes || !r.rounds) return SW_OK;
     if (!n) { /* nobody knows what is there */
-        r.at = base + u->addr, r.addr = u->addr, r.bytes = bytes;
+        r.at = start, r.addr = u->addr, r.bytes = bytes;
         return read(w, to, op, &r, err);
     }
     for (size_t k = 0; k < n && s[k].lo < u->addr + bytes; k++) {
         uint64_t hi = s[k].hi < u->addr + bytes ? s[k].hi : u->addr + bytes;
-        r.at = base + s[k].lo, r.addr = s[k].lo, r.bytes = hi - s[k].lo;
+        r.at = start + (s[k].lo - u->addr), r.addr = s[k].lo, r.bytes = hi - s[k].lo;
         r.skip = s[k].lo - s[k].origin, r.seed = s[k].seed, r.check = 1;
         atomic_fetch_add_explicit(&w->checked, r.bytes * r.rounds, memory_order_relaxed);
         SW_TRY(read(w, to, op, &r, err));
@@ -122,24 +124,37 @@ static sw_status gpu_compute(sw_cuda_work *w, cudaStream_t stream, const sw_op *
     return SW_OK;
 }
 
+static sw_status prefetch_uses(const sw_cuda_work *w, cudaStream_t stream, const sw_op *op,
+                               sw_error *err) {
+    for (uint32_t i = 0; i < op->n_uses; i++) {
+        const sw_use *u = &op->uses[i];
+        if (u->paged)
+            SW_TRY(sw_cuda_store_prefetch(&w->store, u->tier, u->addr, u->bytes, stream, err));
+    }
+    return SW_OK;
+}
+
 sw_status sw_cuda_work_enqueue(sw_cuda_work *w, cudaStream_t stream, const sw_op *op,
                                const sw_host_span *expect, size_t n, sw_error *err) {
     const sw_use *u = op->uses;
     if (op->kind == SW_OP_COPY) {
         SW_CUDA("cannot start a copy",
-                cudaMemcpyAsync(w->store.tier[u[1].tier].base + u[1].addr,
-                                w->store.tier[u[0].tier].base + u[0].addr, u[0].bytes,
+                cudaMemcpyAsync(sw_cuda_store_at(&w->store, u[1].tier, u[1].addr),
+                                sw_cuda_store_at(&w->store, u[0].tier, u[0].addr), u[0].bytes,
                                 cudaMemcpyDefault, stream),
                 err);
         return SW_OK;
     }
     if ((op->kind == SW_OP_HOST || op->kind == SW_OP_DELAY) && op->fixed_s > 0)
         SW_CUDA("cannot start a kernel", sw_cuda_delay(op->fixed_s, stream), err);
+    if (op->paging && w->store.opt->prefetch == SW_CUDA_PREFETCH_USE)
+        SW_TRY(prefetch_uses(w, stream, op, err));
     SW_TRY(read_uses(w, &stream, op, expect, n, gpu_read, err));
     for (uint32_t i = 0; i < op->n_uses; i++)
         if (u[i].mode & SW_WRITE)
             SW_CUDA("cannot start a kernel",
-                    sw_cuda_stream_write(w->store.tier[u[i].tier].base + u[i].addr, 0, u[i].bytes,
+                    sw_cuda_stream_write(sw_cuda_store_at(&w->store, u[i].tier, u[i].addr), 0,
+                                         u[i].bytes,
                                          sw_host_seed(u[i].block, u[i].version, op->id, i), stream),
                     err);
     if (op->kind == SW_OP_COMPUTE && op->work.flops > 0) return gpu_compute(w, stream, op, err);
@@ -183,7 +198,7 @@ sw_status sw_cuda_work_run(sw_cuda_work *w, sw_cuda_lane *l, const sw_op *op,
     for (uint32_t i = 0; i < op->n_uses; i++) {
         const sw_use *u = &op->uses[i];
         if (u->mode & SW_WRITE)
-            sw_host_fill(w->store.tier[u->tier].base + u->addr, 0, u->bytes,
+            sw_host_fill(sw_cuda_store_at(&w->store, u->tier, u->addr), 0, u->bytes,
                          sw_host_seed(u->block, u->version, op->id, i));
     }
     if (op->kind == SW_OP_COMPUTE && op->work.flops > 0)

@@ -22,8 +22,8 @@ typedef struct standin_event *cudaEvent_t;
 
 enum cudaMemcpyKind { cudaMemcpyDeviceToHost = 2, cudaMemcpyDefault = 4 };
 enum cudaDeviceAttr { cudaDevAttrConcurrentManagedAccess };
-enum cudaMemoryAdvise { cudaMemAdviseSetPreferredLocation };
-enum cudaMemLocationType { cudaMemLocationTypeDevice = 1 };
+enum cudaMemoryAdvise { cudaMemAdviseSetReadMostly, cudaMemAdviseSetPreferredLocation };
+enum cudaMemLocationType { cudaMemLocationTypeDevice = 1, cudaMemLocationTypeHost };
 struct cudaMemLocation {
     enum cudaMemLocationType type;
     int id;

@@ -31,7 +31,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static standin_options how;
 static sw_rng rng;
 static SW_VEC(cudaStream_t) streams;
-static uint64_t n_calls, n_left, n_done, n_deadlocks, used_bytes;
+static uint64_t n_calls, n_left, n_done, n_deadlocks, n_waits, n_syncs, used_bytes,
+    prefetched_bytes;
 
 static double now(void) {
     struct timespec t;
@@ -42,7 +43,8 @@ static double now(void) {
 void standin_reset(const standin_options *o) {
     how = *o;
     rng = sw_rng_seed(o->seed);
-    n_calls = n_left = n_done = n_deadlocks = used_bytes = 0;
+    n_calls = n_left = n_done = n_deadlocks = n_waits = n_syncs = 0;
+    used_bytes = prefetched_bytes = 0;
     sw_vec_free(&streams);
 }
 
@@ -51,6 +53,12 @@ uint64_t standin_calls(void) {
 }
 uint64_t standin_left(void) {
     return n_left;
+}
+uint64_t standin_free(void) {
+    return how.memory_bytes - used_bytes;
+}
+uint64_t standin_prefetched(void) {
+    return prefetched_bytes;
 }
 uint64_t standin_done(void) {
     return n_done;
@@ -172,6 +180,9 @@ static void nothing(void *arg) {
 cudaError_t cudaMemPrefetchAsync(const void *p, size_t bytes, struct cudaMemLocation where,
                                  unsigned flags, cudaStream_t stream) {
     (void)p, (void)where, (void)flags;
+    pthread_mutex_lock(&lock);
+    prefetched_bytes += bytes;
+    pthread_mutex_unlock(&lock);
     return standin_put(stream, nothing, "", 0, time_for(bytes));
 }
 
@@ -245,13 +256,15 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total) {
     return call();
 }
 
+enum { RUBBISH = 32 << 20 }; /* what is larger is there to be occupied */
+
 static cudaError_t take(void **p, size_t bytes, int device) {
     pthread_mutex_lock(&lock);
     cudaError_t e = unlucky() ? cudaErrorMemoryAllocation : cudaSuccess;
     if (device && bytes > how.memory_bytes - used_bytes) e = cudaErrorMemoryAllocation;
     if (e == cudaSuccess && posix_memalign(p, 4096, bytes)) e = cudaErrorMemoryAllocation;
     if (e == cudaSuccess) {
-        memset(*p, 0xa5, bytes);
+        memset(*p, 0xa5, bytes < RUBBISH ? bytes : RUBBISH);
         if (device) used_bytes += bytes; /* for good: a run allocates once */
         n_left++;
     }
@@ -329,7 +342,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned flags) {
     (void)flags;
     pthread_mutex_lock(&lock);
     int bad = unlucky();
-    if (!bad && e->asked) {
+    if (!bad && ++n_waits != how.lose_wait && e->asked) {
         item *x = new_item(WAIT, 0, 0);
         x->event = e;
         x->turn = e->asked;
@@ -378,7 +391,8 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s) {
 cudaError_t cudaEventSynchronize(cudaEvent_t e) {
     pthread_mutex_lock(&lock);
     cudaError_t st = unlucky() ? cudaErrorUnknown : cudaSuccess;
-    uint64_t turn = e->asked;
+    bool lost = e->flags & cudaEventDisableTiming && ++n_syncs == how.lose_sync;
+    uint64_t turn = lost ? 0 : e->asked;
     while (st == cudaSuccess && e->done < turn)
         if (!step()) st = stuck();
     pthread_mutex_unlock(&lock);

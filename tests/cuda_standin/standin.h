@@ -20,6 +20,9 @@ typedef struct standin_options {
     uint64_t fail_at; /* the call with this number fails; 0: none. Calls that release are not
                          counted and do not fail */
     int concurrent;   /* may the CPU use managed memory while kernels run? */
+    uint64_t lose_wait, lose_sync; /* a mistake of the caller's: the cudaStreamWaitEvent with this
+                                      number is left out, or the cudaEventSynchronize among those
+                                      for events without times; 0: none */
 } standin_options;
 
 /** Begins anew. Nothing of the run before may be left. */
@@ -28,6 +31,9 @@ void standin_reset(const standin_options *o);
 uint64_t standin_calls(void);
 /** Blocks, streams and events that were made and not given back. */
 uint64_t standin_left(void);
+/** Bytes of the device that were not taken, and managed bytes that were prefetched. */
+uint64_t standin_free(void);
+uint64_t standin_prefetched(void);
 /** Pieces of work that were done, and synchronisations that could never have ended. */
 uint64_t standin_done(void);
 uint64_t standin_deadlocks(void);
