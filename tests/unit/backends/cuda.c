@@ -444,7 +444,7 @@ static void no_device_or_memory(void) {
 /* Each call in turn fails. How many there are depends on the threads: so until none did. */
 static void every_call_fails_once(void) {
     static sw_result r;
-    const char *workloads[] = {"{blocks: 4, block_bytes: 40 KiB, passes: 2}",
+    const char *workloads[] = {"{blocks: 3, block_bytes: 40 KiB, passes: 2}",
                                "{blocks: 3, block_bytes: 40 KiB, passes: 1, scratch: 1000 B}",
                                "{blocks: 3, block_bytes: 40 KiB, passes: 1}"};
     for (int w = 0; w < 3; w++) {
