@@ -116,7 +116,7 @@ static sw_status gpu_read(sw_cuda_work *w, void *to, const sw_op *op, const sw_c
 
 static sw_status gpu_compute(sw_cuda_work *w, cudaStream_t stream, const sw_op *op, sw_error *err) {
     bool product = op->work.cls == SW_CLASS_GEMM || op->work.cls == SW_CLASS_EXPERT;
-    if (w->gemm && product)
+    if (w->gemm && product && op->work.math != SW_FP32 && op->work.flops > 0)
         SW_CUDA("cannot start a matrix product", sw_cuda_gemm_run(w->gemm, op->work.flops, stream),
                 err);
     else
@@ -157,8 +157,8 @@ sw_status sw_cuda_work_enqueue(sw_cuda_work *w, cudaStream_t stream, const sw_op
                                          u[i].bytes,
                                          sw_host_seed(u[i].block, u[i].version, op->id, i), stream),
                     err);
-    if (op->kind == SW_OP_COMPUTE && op->work.flops > 0) return gpu_compute(w, stream, op, err);
-    return SW_OK;
+    if (op->kind != SW_OP_COMPUTE || (op->work.flops <= 0 && op->n_uses)) return SW_OK;
+    return gpu_compute(w, stream, op, err); /* without uses and flops: an empty kernel */
 }
 
 /* --- by a thread ------------------------------------------------------------------------------- */
