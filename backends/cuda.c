@@ -69,7 +69,8 @@ static sw_status cuda_open(void *be, const sw_topology *topo, sw_error *err) {
     if (s->n_buffered)
         fprintf(stderr, "cuda: the file system of %s refuses O_DIRECT; the page cache takes part\n",
                 *c->opt.file ? c->opt.file : "the temporary file");
-    if (*c->opt.cufile && s->n_gds < s->n_files)
+    static atomic_flag said = ATOMIC_FLAG_INIT; /* once a process: probes are many runs */
+    if (*c->opt.cufile && s->n_gds < s->n_files && !atomic_flag_test_and_set(&said))
         fprintf(stderr, "cuda: no GPUDirect Storage: %s %s; files go through pinned buffers\n",
                 c->opt.cufile, s->gds ? "does not take the file" : "cannot be used here");
     return c->opt.verify ? sw_host_data_new(topo, &c->data, err) : SW_OK;

@@ -27,11 +27,17 @@ struct standin_event {
     unsigned flags;
 };
 
+typedef struct piece { /* of the device's memory */
+    void *at;
+    uint64_t bytes;
+} piece;
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static standin_options how;
 static sw_rng rng;
 static SW_VEC(cudaStream_t) streams;
-static uint64_t n_calls, n_left, n_done, n_deadlocks, n_waits, n_syncs, used_bytes,
+static SW_VEC(piece) pieces;
+static uint64_t n_calls, n_left, n_done, n_deadlocks, n_waits, n_syncs, used_bytes, most_bytes,
     prefetched_bytes;
 
 static double now(void) {
@@ -44,7 +50,7 @@ void standin_reset(const standin_options *o) {
     how = *o;
     rng = sw_rng_seed(o->seed);
     n_calls = n_left = n_done = n_deadlocks = n_waits = n_syncs = 0;
-    used_bytes = prefetched_bytes = 0;
+    used_bytes = most_bytes = prefetched_bytes = 0;
     sw_vec_free(&streams);
 }
 
@@ -55,7 +61,7 @@ uint64_t standin_left(void) {
     return n_left;
 }
 uint64_t standin_free(void) {
-    return how.memory_bytes - used_bytes;
+    return how.memory_bytes - most_bytes;
 }
 uint64_t standin_prefetched(void) {
     return prefetched_bytes;
@@ -265,7 +271,9 @@ static cudaError_t take(void **p, size_t bytes, int device) {
     if (e == cudaSuccess && posix_memalign(p, 4096, bytes)) e = cudaErrorMemoryAllocation;
     if (e == cudaSuccess) {
         memset(*p, 0xa5, bytes < RUBBISH ? bytes : RUBBISH);
-        if (device) used_bytes += bytes; /* for good: a run allocates once */
+        if (device && !sw_vec_push(&pieces, ((piece){*p, bytes}))) abort();
+        if (device) used_bytes += bytes;
+        if (used_bytes > most_bytes) most_bytes = used_bytes;
         n_left++;
     }
     pthread_mutex_unlock(&lock);
@@ -275,6 +283,12 @@ static cudaError_t take(void **p, size_t bytes, int device) {
 static cudaError_t give(void *p) {
     pthread_mutex_lock(&lock);
     n_left -= p != NULL;
+    for (size_t i = 0; i < pieces.n; i++)
+        if (pieces.v[i].at == p) {
+            used_bytes -= pieces.v[i].bytes;
+            pieces.v[i] = pieces.v[--pieces.n];
+        }
+    if (!pieces.n) sw_vec_free(&pieces);
     pthread_mutex_unlock(&lock);
     free(p);
     return cudaSuccess;

@@ -31,7 +31,7 @@ void standin_reset(const standin_options *o);
 uint64_t standin_calls(void);
 /** Blocks, streams and events that were made and not given back. */
 uint64_t standin_left(void);
-/** Bytes of the device that were not taken, and managed bytes that were prefetched. */
+/** Bytes of the device that were never taken, and managed bytes that were prefetched. */
 uint64_t standin_free(void);
 uint64_t standin_prefetched(void);
 /** Pieces of work that were done, and synchronisations that could never have ended. */
