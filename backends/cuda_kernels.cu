@@ -12,21 +12,30 @@ namespace {
 constexpr uint64_t STEP = 0x9e3779b97f4a7c15ull; // as in host_kernel.c
 constexpr int THREADS = 256, MOST_BLOCKS = 2048;
 
-// Eight bytes of the pattern from byte number `at` on; words are stored little end first.
-__device__ inline uint64_t word_at(uint64_t at, uint64_t seed) {
-    uint64_t w = seed + at / 8 * STEP;
-    unsigned shift = 8 * (unsigned)(at % 8);
+// Eight bytes of the pattern, `shift` bits into the word w; words are stored little end first.
+__device__ inline uint64_t cut(uint64_t w, unsigned shift) {
     return shift ? w >> shift | (w + STEP) << (64 - shift) : w;
 }
 
 __device__ inline unsigned char byte_at(uint64_t at, uint64_t seed) {
-    return (unsigned char)(word_at(at, seed) & 0xff);
+    return (unsigned char)((seed + at / 8 * STEP) >> 8 * (at % 8));
 }
 
-// Never kept in a register for the next round, and right for host memory too.
+// The pattern's 16 bytes from `at` on, and then those `stride` bytes further, by additions alone: to
+// multiply for each would take longer than to read. The stride is a multiple of 8.
+struct pattern {
+    uint64_t w, step;
+    unsigned shift;
+    __device__ pattern(uint64_t at, uint64_t seed, uint64_t stride)
+        : w(seed + at / 8 * STEP), step(stride / 8 * STEP), shift(8 * (unsigned)(at % 8)) {}
+    __device__ ulonglong2 get() const { return {cut(w, shift), cut(w + STEP, shift)}; }
+    __device__ void next() { w += step; }
+};
+
+// Never kept in a register for the next round; pinned and managed memory are global as well.
 __device__ inline ulonglong2 load16(const void *p) {
     ulonglong2 v;
-    asm volatile("ld.v2.u64 {%0, %1}, [%2];" : "=l"(v.x), "=l"(v.y) : "l"(p));
+    asm volatile("ld.global.v2.u64 {%0, %1}, [%2];" : "=l"(v.x), "=l"(v.y) : "l"(p));
     return v;
 }
 
@@ -66,14 +75,13 @@ __global__ void check_kernel(sw_cuda_read r, sw_cuda_bad *bad) {
             check_bytes(r, bad, 0, head, &sum);
             check_bytes(r, bad, head + 16 * n16, r.bytes, &sum);
         }
-        for (uint64_t i = me; i < n16; i += step) {
-            ulonglong2 v = load16(body + 16 * i);
+        pattern p(r.skip + head + 16 * me, r.seed, 16 * step);
+        for (uint64_t i = me; i < n16; i += step, p.next()) {
+            ulonglong2 v = load16(body + 16 * i), want = p.get();
             sum += v.x + v.y;
             if (!r.check) continue;
-            uint64_t at = head + 16 * i;
-            uint64_t a = word_at(r.skip + at, r.seed), b = word_at(r.skip + at + 8, r.seed);
-            if (v.x != a) report(r, bad, at, a, v.x);
-            if (v.y != b) report(r, bad, at + 8, b, v.y);
+            if (v.x != want.x) report(r, bad, head + 16 * i, want.x, v.x);
+            if (v.y != want.y) report(r, bad, head + 16 * i + 8, want.y, v.y);
         }
     }
     if (sum == 1 && r.rounds == ~0ull) bad->found = sum; // so that the reading is not left out
@@ -87,11 +95,9 @@ __global__ void write_kernel(char *p, uint64_t skip, uint64_t bytes, uint64_t se
         for (uint64_t i = 0; i < head; i++) p[i] = (char)byte_at(skip + i, seed);
         for (uint64_t i = head + 16 * n16; i < bytes; i++) p[i] = (char)byte_at(skip + i, seed);
     }
-    for (uint64_t i = me; i < n16; i += step) {
-        uint64_t at = head + 16 * i;
-        ulonglong2 v = {word_at(skip + at, seed), word_at(skip + at + 8, seed)};
-        *(ulonglong2 *)(p + at) = v;
-    }
+    pattern pat(skip + head + 16 * me, seed, 16 * step);
+    for (uint64_t i = me; i < n16; i += step, pat.next())
+        *(ulonglong2 *)(p + head + 16 * i) = pat.get();
 }
 
 constexpr int CHAINS = 8; // independent, so that they hide the latency of an addition
