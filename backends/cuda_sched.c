@@ -452,7 +452,7 @@ sw_status sw_cuda_sched_open(sw_cuda_sched *c, sw_error *err) {
         open_sleeper(&c->queues[i].sleeper);
     }
     c->open = true;
-    c->mask = 16383;
+    c->mask = 1023;
     c->jobs = sw_zalloc(c->mask + 1, sizeof *c->jobs);
     if (!c->jobs) return sw_fail(err, SW_MEMORY, "out of memory");
     SW_TRY(sw_inflight_open(&c->ops, err));
