@@ -10,8 +10,7 @@
  *   Kernels report the first bytes that are wrong in a record on the GPU, which wait reads.
  * - The first failure is kept, everything stops, and wait returns it.
  * - One GPU. HOST and DELAY ops take their time; the fixed_s of copies and kernels is whatever it is
- *   here. An op's kernels run one after the other, reads first, so arithmetic does not overlap with
- *   the reading of the same op. */
+ *   here. */
 #include "backends/cuda.h"
 #include "backends/cuda_sched.h"
 #include "sim/backend.h"

@@ -65,7 +65,28 @@ __device__ void check_bytes(const sw_cuda_read &r, sw_cuda_bad *bad, uint64_t fr
     }
 }
 
-__global__ void check_kernel(sw_cuda_read r, sw_cuda_bad *bad) {
+constexpr int CHAINS = SW_CUDA_TURN_FLOPS / 2; // independent, so that they hide a latency
+
+struct arithmetic { // in single precision
+    float a[CHAINS], add;
+    __device__ arithmetic() : add(0.25f + 1e-6f * (float)threadIdx.x) {
+        for (int k = 0; k < CHAINS; k++) a[k] = (float)k;
+    }
+    __device__ void run(uint64_t turns) {
+        for (uint64_t i = 0; i < turns; i++)
+#pragma unroll
+            for (int k = 0; k < CHAINS; k++) a[k] = a[k] * 0.75f + add;
+    }
+    __device__ bool odd() const { // never, but the compiler does not know
+        float sum = 0;
+        for (int k = 0; k < CHAINS; k++) sum += a[k];
+        return sum == -1.0f;
+    }
+};
+
+// Without arithmetic its registers let all of a multiprocessor's threads run at once.
+template <bool MATH> __global__ void check_kernel(sw_cuda_read r, sw_cuda_bad *bad) {
+    arithmetic math;
     uint64_t head, n16, sum = 0, step = (uint64_t)gridDim.x * blockDim.x;
     uint64_t me = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
     split(r.at, r.bytes, &head, &n16);
@@ -79,12 +100,14 @@ __global__ void check_kernel(sw_cuda_read r, sw_cuda_bad *bad) {
         for (uint64_t i = me; i < n16; i += step, p.next()) {
             ulonglong2 v = load16(body + 16 * i), want = p.get();
             sum += v.x + v.y;
+            if (MATH) math.run(r.turns);
             if (!r.check) continue;
             if (v.x != want.x) report(r, bad, head + 16 * i, want.x, v.x);
             if (v.y != want.y) report(r, bad, head + 16 * i + 8, want.y, v.y);
         }
     }
-    if (sum == 1 && r.rounds == ~0ull) bad->found = sum; // so that the reading is not left out
+    if ((sum == 1 && r.rounds == ~0ull) || (MATH && math.odd()))
+        bad->found = sum; // so nothing is left out
 }
 
 __global__ void write_kernel(char *p, uint64_t skip, uint64_t bytes, uint64_t seed) {
@@ -100,17 +123,10 @@ __global__ void write_kernel(char *p, uint64_t skip, uint64_t bytes, uint64_t se
         *(ulonglong2 *)(p + head + 16 * i) = pat.get();
 }
 
-constexpr int CHAINS = 8; // independent, so that they hide the latency of an addition
-
 __global__ void flops_kernel(uint64_t turns, sw_cuda_bad *bad) {
-    float a[CHAINS], by = 0.75f, add = 0.25f + 1e-6f * (float)threadIdx.x;
-    for (int k = 0; k < CHAINS; k++) a[k] = (float)k;
-    for (uint64_t i = 0; i < turns; i++)
-#pragma unroll
-        for (int k = 0; k < CHAINS; k++) a[k] = a[k] * by + add;
-    float sum = 0;
-    for (int k = 0; k < CHAINS; k++) sum += a[k];
-    if (sum == -1.0f) bad->found = 1; // never, but the compiler does not know
+    arithmetic math;
+    math.run(turns);
+    if (math.odd()) bad->found = 1;
 }
 
 __device__ inline uint64_t clock_ns() {
@@ -134,7 +150,8 @@ unsigned blocks_for(uint64_t n) {
 
 extern "C" cudaError_t sw_cuda_stream_check(const sw_cuda_read *r, sw_cuda_bad *bad,
                                             cudaStream_t stream) {
-    check_kernel<<<blocks_for(r->bytes / 16), THREADS, 0, stream>>>(*r, bad);
+    auto *kernel = r->turns ? check_kernel<true> : check_kernel<false>;
+    kernel<<<blocks_for(r->bytes / 16), THREADS, 0, stream>>>(*r, bad);
     return cudaGetLastError();
 }
 
@@ -145,9 +162,8 @@ extern "C" cudaError_t sw_cuda_stream_write(void *at, uint64_t skip, uint64_t by
 }
 
 extern "C" cudaError_t sw_cuda_flops(double n, sw_cuda_bad *bad, cudaStream_t stream) {
-    const double per_turn = 2.0 * CHAINS;
-    unsigned blocks = blocks_for((uint64_t)(n / (per_turn * 64)));
-    uint64_t turns = (uint64_t)(n / (per_turn * THREADS * blocks)) + 1;
+    unsigned blocks = blocks_for((uint64_t)(n / (SW_CUDA_TURN_FLOPS * 128.0)));
+    uint64_t turns = (uint64_t)(n / ((double)SW_CUDA_TURN_FLOPS * THREADS * blocks)) + 1;
     flops_kernel<<<blocks, THREADS, 0, stream>>>(turns, bad);
     return cudaGetLastError();
 }

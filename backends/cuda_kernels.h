@@ -13,6 +13,9 @@
 extern "C" {
 #endif
 
+/* Operations that a reading kernel does at least beside each 16 bytes, if it computes at all. */
+enum { SW_CUDA_TURN_FLOPS = 8 };
+
 /* The first bytes that were not as they should be; op 0: none. In device memory. */
 typedef struct sw_cuda_bad {
     unsigned long long op, use, addr, expected, found;
@@ -22,6 +25,7 @@ typedef struct sw_cuda_read {
     const void *at;
     uint64_t skip, bytes, seed;
     uint64_t rounds;   /* times that the bytes are read, one after the other */
+    uint64_t turns;    /* of arithmetic for each 16 bytes: SW_CUDA_TURN_FLOPS each */
     uint64_t op, addr; /* for sw_cuda_bad: addr is what `at` is called there */
     uint32_t use;
     int check; /* 0: only read */

@@ -2,6 +2,7 @@
 #include "backends/cuda_work.h"
 #include "backends/host_kernel.h"
 #include <inttypes.h>
+#include <math.h>
 
 static const char *name_of(const sw_op *op) {
     return op->name ? op->name : sw_op_kind_name((sw_op_kind)op->kind);
@@ -86,14 +87,15 @@ static sw_status read_part(sw_cuda_work *w, void *to, const sw_op *op, sw_cuda_r
     return SW_OK;
 }
 
-/* Every use that is read: `touched` bytes, the first ones, or all of them again and again. */
-static sw_status read_uses(sw_cuda_work *w, void *to, const sw_op *op, const sw_host_span *s,
-                           size_t n, read_fn *read, sw_error *err) {
+/* Every use that is read: `touched` bytes, the first ones, or all of them again and again. `turns`
+ * of arithmetic go with them (cuda_kernels.h). */
+static sw_status read_uses(sw_cuda_work *w, void *to, const sw_op *op, uint64_t turns,
+                           const sw_host_span *s, size_t n, read_fn *read, sw_error *err) {
     for (uint32_t i = 0; i < op->n_uses; i++) {
         const sw_use *u = &op->uses[i];
         size_t mine = 0;
         while (mine < n && s[mine].use == i) mine++;
-        sw_cuda_read r = {.op = op->id, .use = i, .rounds = u->touched / u->bytes};
+        sw_cuda_read r = {.op = op->id, .use = i, .turns = turns, .rounds = u->touched / u->bytes};
         if (u->mode & SW_READ) {
             SW_TRY(read_part(w, to, op, r, s, mine, u->bytes, read, err));
             r.rounds = 1;
@@ -114,14 +116,22 @@ static sw_status gpu_read(sw_cuda_work *w, void *to, const sw_op *op, const sw_c
     return SW_OK;
 }
 
-static sw_status gpu_compute(sw_cuda_work *w, cudaStream_t stream, const sw_op *op, sw_error *err) {
+static bool on_tensor_cores(const sw_cuda_work *w, const sw_op *op) {
     bool product = op->work.cls == SW_CLASS_GEMM || op->work.cls == SW_CLASS_EXPERT;
-    if (w->gemm && product && op->work.math != SW_FP32 && op->work.flops > 0)
-        SW_CUDA("cannot start a matrix product", sw_cuda_gemm_run(w->gemm, op->work.flops, stream),
-                err);
-    else
-        SW_CUDA("cannot start a kernel", sw_cuda_flops(op->work.flops, w->bad, stream), err);
-    return SW_OK;
+    return w->gemm && product && op->work.math != SW_FP32 && op->work.flops > 0;
+}
+
+/* Plain arithmetic goes on while bytes are read, as in a fused kernel, in whole turns; *rest is what
+ * these leave, if it is worth a kernel. */
+static uint64_t turns_of(const sw_op *op, double *rest) {
+    double units = 0;
+    for (uint32_t i = 0; i < op->n_uses; i++)
+        if (op->uses[i].mode & SW_READ) units += (double)op->uses[i].touched / 16;
+    double per_turn = units * SW_CUDA_TURN_FLOPS;
+    double turns = per_turn > 0 ? floor(op->work.flops / per_turn) : 0;
+    *rest = op->work.flops - turns * per_turn;
+    if (*rest < 0.02 * op->work.flops) *rest = 0;
+    return (uint64_t)turns;
 }
 
 static sw_status prefetch_uses(const sw_cuda_work *w, cudaStream_t stream, const sw_op *op,
@@ -147,9 +157,12 @@ sw_status sw_cuda_work_enqueue(sw_cuda_work *w, cudaStream_t stream, const sw_op
     }
     if ((op->kind == SW_OP_HOST || op->kind == SW_OP_DELAY) && op->fixed_s > 0)
         SW_CUDA("cannot start a kernel", sw_cuda_delay(op->fixed_s, stream), err);
+    bool product = op->kind == SW_OP_COMPUTE && on_tensor_cores(w, op);
+    double rest = op->work.flops;
+    uint64_t turns = product ? 0 : turns_of(op, &rest);
     if (op->paging && w->store.opt->prefetch == SW_CUDA_PREFETCH_USE)
         SW_TRY(prefetch_uses(w, stream, op, err));
-    SW_TRY(read_uses(w, &stream, op, expect, n, gpu_read, err));
+    SW_TRY(read_uses(w, &stream, op, turns, expect, n, gpu_read, err));
     for (uint32_t i = 0; i < op->n_uses; i++)
         if (u[i].mode & SW_WRITE)
             SW_CUDA("cannot start a kernel",
@@ -157,8 +170,11 @@ sw_status sw_cuda_work_enqueue(sw_cuda_work *w, cudaStream_t stream, const sw_op
                                          u[i].bytes,
                                          sw_host_seed(u[i].block, u[i].version, op->id, i), stream),
                     err);
-    if (op->kind != SW_OP_COMPUTE || (op->work.flops <= 0 && op->n_uses)) return SW_OK;
-    return gpu_compute(w, stream, op, err); /* without uses and flops: an empty kernel */
+    if (product)
+        SW_CUDA("cannot start a matrix product", sw_cuda_gemm_run(w->gemm, rest, stream), err);
+    else if (op->kind == SW_OP_COMPUTE && (rest > 0 || !op->n_uses)) /* at least an empty kernel */
+        SW_CUDA("cannot start a kernel", sw_cuda_flops(rest, w->bad, stream), err);
+    return SW_OK;
 }
 
 /* --- by a thread ------------------------------------------------------------------------------- */
@@ -194,7 +210,7 @@ sw_status sw_cuda_work_run(sw_cuda_work *w, sw_cuda_lane *l, const sw_op *op,
     if (op->kind == SW_OP_COPY)
         return sw_cuda_store_copy(&w->store, l, &op->uses[0], &op->uses[1], err);
     volatile uint64_t sink = 0;
-    SW_TRY(read_uses(w, (void *)&sink, op, expect, n, cpu_read, err));
+    SW_TRY(read_uses(w, (void *)&sink, op, 0, expect, n, cpu_read, err));
     for (uint32_t i = 0; i < op->n_uses; i++) {
         const sw_use *u = &op->uses[i];
         if (u->mode & SW_WRITE)

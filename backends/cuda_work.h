@@ -1,5 +1,6 @@
 /* What one op does on `cuda`: work put on a stream, or done by the calling thread. An op reads
- * first, then writes, then computes. */
+ * first, and computes meanwhile; then it writes. What has no bytes to go with, and matrix products
+ * on tensor cores, come last. */
 #ifndef SW_BACKEND_CUDA_WORK_H
 #define SW_BACKEND_CUDA_WORK_H
 

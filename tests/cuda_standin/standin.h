@@ -38,6 +38,9 @@ uint64_t standin_prefetched(void);
 uint64_t standin_done(void);
 uint64_t standin_deadlocks(void);
 
+/** Operations that kernels were to do, since the program began. */
+double standin_flops(void);
+
 /** For kernels: counts as a call, puts fn(arg, bytes of arg) on the stream, which takes so long.
  * The bytes are copied. Returns a cudaError_t. */
 struct standin_stream;

@@ -9,6 +9,7 @@
 #include "sim/topology_build.h"
 #include "validate/verify.h"
 #include <dlfcn.h>
+#include <math.h>
 #include <stdio.h>
 
 extern const sw_backend_ops sw_backend_null, sw_backend_cuda;
@@ -311,6 +312,20 @@ static void script_runs(void) {
     }
 }
 
+/* Arithmetic goes with the reading, or follows it. */
+static void flops_are_done(void) {
+    static script s;
+    const double flops[] = {7, 24000, 1e6, 1e9};
+    for (int i = 0; i < 4; i++) {
+        sw_error err = {0};
+        double since = standin_flops();
+        make_script(&s);
+        s.ops[1].work.flops = flops[i];
+        CHECK_INT(play_script(&s, 1, &err), SW_OK);
+        CHECK(fabs(standin_flops() - since - flops[i]) <= 0.02 * flops[i]);
+    }
+}
+
 /* In how many of `seeds` orders is it caught that op `victim` does not wait for the one before? */
 static int caught(int victim, const char *part, int seeds) {
     static script s;
@@ -473,6 +488,7 @@ SW_TESTS("cuda, on a stand-in", {"policies under many orders", policies_under_ma
          {"other options", other_options}, {"from the file", from_the_file},
          {"with cuFile", with_cufile}, {"pages are managed memory", pages_are_managed_memory},
          {"the rest is occupied", the_rest_is_occupied}, {"a script runs", script_runs},
+         {"flops are done", flops_are_done},
          {"missing dependencies are caught", missing_dependencies_are_caught},
          {"lost waits are caught", lost_waits_are_caught},
          {"mistakes are refused", mistakes_are_refused},
