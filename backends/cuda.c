@@ -61,7 +61,11 @@ static sw_status cuda_open(void *be, const sw_topology *topo, sw_error *err) {
     sw_cuda_store *s = &c->sched.work.store;
     s->topo = topo;
     s->opt = &c->opt;
+    if (c->opt.block % SW_HOST_SECTOR)
+        return sw_fail(err, SW_INPUT, "cuda: block: %" PRIu64 " bytes are not a multiple of %d",
+                       c->opt.block, SW_HOST_SECTOR);
     SW_TRY(sw_cuda_sched_open(&c->sched, err));
+    SW_TRY(sw_cuda_lane_open(&c->lane, &c->opt, false, &c->sched.work.stop, err));
     SW_TRY(open_bad(c, err));
     SW_CUDA("cannot set cuBLAS up", sw_cuda_gemm_open(&c->sched.work.gemm), err);
     SW_TRY(sw_cuda_store_open(s, err));
@@ -253,6 +257,13 @@ static const sw_param params[] = {
      "(empty: a temporary one)"},
     {"direct", SW_PARAM_BOOL, "true", 0, 0, NULL, AT(direct),
      "the file is read and written without the page cache (O_DIRECT) where it can be"},
+    {"io", SW_PARAM_CHOICE, "auto", 0, 0, "auto|uring|threads", AT(io),
+     "how requests of the file are kept in flight: io_uring, or a thread each (auto: threads where "
+     "io_uring is refused)"},
+    {"block", SW_PARAM_BYTES, "1 MiB", SW_HOST_SECTOR, 64 << 20, NULL, AT(block),
+     "the file is read and written in requests of so many bytes, a multiple of 4 KiB"},
+    {"depth", SW_PARAM_INT, "32", 1, 256, NULL, AT(depth),
+     "requests in flight, for each queue that reads or writes the file"},
     {"cufile", SW_PARAM_STRING, "libcufile.so.0", 0, 0, NULL, AT(cufile),
      "the library for GPUDirect Storage, used where there is one (empty: not looked for)"},
     {"verify", SW_PARAM_BOOL, "true", 0, 0, NULL, AT(verify),

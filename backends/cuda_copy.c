@@ -6,9 +6,17 @@ enum { STAGE = 4 << 20 }; /* bytes of a buffer */
 
 /* --- what a thread has ------------------------------------------------------------------------- */
 
+sw_status sw_cuda_lane_open(sw_cuda_lane *l, const sw_cuda_options *o, bool io,
+                            const atomic_bool *stop, sw_error *err) {
+    sw_host_how how = {.engine = io ? (sw_host_engine)o->io : SW_HOST_THREADS,
+                       .block = o->block,
+                       .depth = io ? (uint32_t)o->depth : 1,
+                       .stop = stop};
+    return sw_host_mover_open(&l->mover, &how, err);
+}
+
 void sw_cuda_lane_close(sw_cuda_lane *l) {
-    free(l->bounce.buf);
-    l->bounce.buf = NULL;
+    sw_host_mover_close(&l->mover);
     for (int i = 0; i < 2; i++) {
         if (l->stage[i]) cudaFreeHost(l->stage[i]);
         if (l->free[i]) cudaEventDestroy(l->free[i]);
@@ -46,7 +54,7 @@ static sw_status up(sw_cuda_lane *l, sw_host_file *f, uint64_t from, char *to, u
     for (uint64_t at = 0, n; at < bytes; at += n, i ^= 1) {
         n = part(at, bytes);
         SW_CUDA("a staged copy", cudaEventSynchronize(l->free[i]), err); /* never recorded: free */
-        SW_TRY(sw_host_file_read(f, &l->bounce, from + at, l->stage[i], n, err));
+        SW_TRY(sw_host_file_read(f, &l->mover, from + at, l->stage[i], n, err));
         SW_CUDA("cannot start a copy",
                 cudaMemcpyAsync(to + at, l->stage[i], n, cudaMemcpyDefault, l->stream), err);
         SW_CUDA("cannot record an event", cudaEventRecord(l->free[i], l->stream), err);
@@ -71,7 +79,7 @@ static sw_status down(sw_cuda_lane *l, const char *from, sw_host_file *f, uint64
         n = part(at, bytes);
         if (at + n < bytes) SW_TRY(fetch_down(l, i ^ 1, from + at + n, part(at + n, bytes), err));
         SW_CUDA("a staged copy", cudaEventSynchronize(l->free[i]), err);
-        SW_TRY(sw_host_file_write(f, &l->bounce, to + at, l->stage[i], n, err));
+        SW_TRY(sw_host_file_write(f, &l->mover, to + at, l->stage[i], n, err));
     }
     return SW_OK;
 }
@@ -98,8 +106,7 @@ static sw_status from_file(sw_cuda_store *s, sw_cuda_lane *l, const sw_use *from
                            sw_error *err) {
     sw_cuda_tier *a = &s->tier[from->tier], *b = &s->tier[to->tier];
     char *dst = sw_cuda_store_at(s, to->tier, to->addr);
-    if (in_ram(b))
-        return sw_host_file_read(&a->file, &l->bounce, from->addr, dst, from->bytes, err);
+    if (in_ram(b)) return sw_host_file_read(&a->file, &l->mover, from->addr, dst, from->bytes, err);
     if (a->gds && b->memory == SW_CUDA_DEVICE)
         return sw_cuda_gds_read(s->gds, a->gds, from->addr, b->base, (uint64_t)(dst - b->base),
                                 from->bytes, err);
@@ -111,7 +118,7 @@ static sw_status to_file(sw_cuda_store *s, sw_cuda_lane *l, const sw_use *from, 
                          sw_error *err) {
     sw_cuda_tier *a = &s->tier[from->tier], *b = &s->tier[to->tier];
     char *src = sw_cuda_store_at(s, from->tier, from->addr);
-    if (in_ram(a)) return sw_host_file_write(&b->file, &l->bounce, to->addr, src, from->bytes, err);
+    if (in_ram(a)) return sw_host_file_write(&b->file, &l->mover, to->addr, src, from->bytes, err);
     SW_TRY(make_stage(l, err));
     if (b->gds && a->memory == SW_CUDA_DEVICE) return gds_down(s, l, from, to, err);
     return down(l, src, &b->file, to->addr, from->bytes, err);

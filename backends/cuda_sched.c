@@ -456,6 +456,10 @@ sw_status sw_cuda_sched_open(sw_cuda_sched *c, sw_error *err) {
     c->jobs = sw_zalloc(c->mask + 1, sizeof *c->jobs);
     if (!c->jobs) return sw_fail(err, SW_MEMORY, "out of memory");
     SW_TRY(sw_inflight_open(&c->ops, err));
+    for (int i = 0; i < c->topo->n_queues; i++)
+        if (!c->queues[i].is_stream)
+            SW_TRY(sw_cuda_lane_open(&c->queues[i].lane, c->work.store.opt,
+                                     c->topo->queues[i].kind == SW_QUEUE_IO, &c->work.stop, err));
     for (int i = -1; i < c->topo->n_queues; i++) {
         cudaStream_t *s = i < 0 ? &c->side : &c->queues[i].stream;
         if (i >= 0 && !c->queues[i].is_stream) continue;

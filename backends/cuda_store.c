@@ -9,6 +9,7 @@
 #define VRAM_RESERVE (512 * MIB) /* left to CUDA itself and to who else uses the GPU */
 #define VRAM_SLACK   (128 * MIB) /* the same, where the rest is occupied */
 #define LARGE_PAGE   (2 * MIB)
+#define FILL         MIB /* bytes of a file at a time, before time starts */
 
 sw_status sw_cuda_fail(sw_error *err, const char *what, cudaError_t e) {
     cudaGetLastError(); /* it has been told: the next call starts clean */
@@ -284,13 +285,13 @@ static sw_status prefetch_placed(const sw_cuda_store *s, int tier, cudaStream_t 
 static sw_status fill_file(sw_cuda_store *s, sw_cuda_lane *l, const sw_cuda_placed *p,
                            uint64_t seed, sw_error *err) {
     void *buf = NULL;
-    if (posix_memalign(&buf, SW_HOST_SECTOR, SW_HOST_BOUNCE) != 0)
+    if (posix_memalign(&buf, SW_HOST_SECTOR, FILL) != 0)
         return sw_fail(err, SW_MEMORY, "out of memory");
     sw_status st = SW_OK;
     for (uint64_t at = 0, n; at < p->bytes && st == SW_OK; at += n) {
-        n = p->bytes - at < SW_HOST_BOUNCE ? p->bytes - at : SW_HOST_BOUNCE;
+        n = p->bytes - at < FILL ? p->bytes - at : FILL;
         sw_host_fill(buf, at, n, seed);
-        st = sw_host_file_write(&s->tier[p->tier].file, &l->bounce, p->addr + at, buf, n, err);
+        st = sw_host_file_write(&s->tier[p->tier].file, &l->mover, p->addr + at, buf, n, err);
     }
     free(buf);
     return st;

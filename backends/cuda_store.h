@@ -34,7 +34,9 @@ typedef struct sw_cuda_options {
     char file[64], cufile[64];
     int64_t device;
     bool direct, pinned, occupy, verify, stats;
-    int advise, prefetch;
+    int advise, prefetch, io;
+    int64_t depth;
+    uint64_t block;
     uint64_t host_arena; /* bytes of RAM beyond what is placed; 0: up to half of what is free */
 } sw_cuda_options;
 
@@ -63,8 +65,8 @@ typedef struct sw_cuda_placed {
 } sw_cuda_placed;
 
 typedef struct sw_cuda_lane { /* what a thread that moves bytes has for itself */
-    sw_host_bounce bounce;
-    char *stage[2]; /* pinned */
+    sw_host_mover mover;      /* of files */
+    char *stage[2];           /* pinned */
     cudaEvent_t free[2];
     cudaStream_t stream;
     bool ready;
@@ -120,6 +122,10 @@ sw_status sw_cuda_store_prefetch(const sw_cuda_store *s, int tier, uint64_t addr
 /** A copy by the calling thread, to its end: between files and memory, and within RAM. */
 sw_status sw_cuda_store_copy(sw_cuda_store *s, sw_cuda_lane *l, const sw_use *from,
                              const sw_use *to, sw_error *err);
+/** For the thread of a queue that reads and writes files, with several requests in flight, or of
+ * another. Close it in every case. */
+sw_status sw_cuda_lane_open(sw_cuda_lane *l, const sw_cuda_options *o, bool io,
+                            const atomic_bool *stop, sw_error *err);
 /** Gives back what a lane has. No copy of it is under way. */
 void sw_cuda_lane_close(sw_cuda_lane *l);
 

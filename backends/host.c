@@ -39,6 +39,9 @@ typedef struct queue {
 typedef struct host_ctx {
     char file[64]; /* options */
     bool direct, verify;
+    int io;
+    uint64_t block;
+    int64_t depth;
     const sw_topology *topo;
     sw_host_work work;
     sw_host_data *data;
@@ -285,6 +288,16 @@ static double host_now(void *be) {
 
 /* --- the run ----------------------------------------------------------------------------------- */
 
+/* I/O queues keep several requests in flight; who else meets a file does one at a time. */
+static sw_status open_movers(host_ctx *c, sw_error *err) {
+    sw_host_how many = {(sw_host_engine)c->io, c->block, (uint32_t)c->depth, &c->work.stop};
+    sw_host_how one = {SW_HOST_THREADS, c->block, 1, &c->work.stop};
+    for (int q = 0; q < c->topo->n_queues; q++)
+        SW_TRY(sw_host_mover_open(&c->queues[q].lane.mover,
+                                  c->topo->queues[q].kind == SW_QUEUE_IO ? &many : &one, err));
+    return sw_host_mover_open(&c->lane.mover, &one, err);
+}
+
 static sw_status host_open(void *be, const sw_topology *topo, sw_error *err) {
     host_ctx *c = be;
     pthread_condattr_t monotonic;
@@ -302,6 +315,10 @@ static sw_status host_open(void *be, const sw_topology *topo, sw_error *err) {
     pthread_condattr_destroy(&monotonic);
     c->has_lock = true;
     SW_TRY(sw_inflight_open(&c->ops, err));
+    if (c->block % SW_HOST_SECTOR)
+        return sw_fail(err, SW_INPUT, "host: block: %llu bytes are not a multiple of %d",
+                       (unsigned long long)c->block, SW_HOST_SECTOR);
+    SW_TRY(open_movers(c, err));
     SW_TRY(sw_host_store_open(&c->work.store, topo, c->file, c->direct, err));
     if (c->work.store.n_buffered)
         fprintf(stderr, "host: the file system of %s refuses O_DIRECT; the page cache takes part\n",
@@ -324,10 +341,10 @@ static void host_close(void *be) {
     if (!c->has_lock) return;
     for (int q = 0; q < c->topo->n_queues; q++) {
         drop(c->queues[q].first);
-        free(c->queues[q].lane.bounce.buf);
+        sw_host_mover_close(&c->queues[q].lane.mover);
         pthread_cond_destroy(&c->queues[q].wake);
     }
-    free(c->lane.bounce.buf);
+    sw_host_mover_close(&c->lane.mover);
     pthread_cond_destroy(&c->waiter);
     pthread_mutex_destroy(&c->lock);
     sw_inflight_close(&c->ops);
@@ -350,7 +367,10 @@ void sw_host_stats_of(const void *be, sw_host_stats *out) {
         out->file_write_bytes += l->stats.file_write_bytes;
         out->flops += l->stats.flops, out->flops_s += l->stats.flops_s;
         out->checked_bytes += l->stats.checked_bytes;
-        out->n_bounced += l->bounce.n_used;
+        out->file_cpu_s += l->mover.cpu_s;
+        out->n_requests += l->mover.n_requests, out->n_bounced += l->mover.n_bounced;
+        if (c->topo->queues[q].kind == SW_QUEUE_IO)
+            out->io = l->mover.how.engine == SW_HOST_URING ? "uring" : "threads";
     }
 }
 
@@ -360,6 +380,13 @@ static const sw_param params[] = {
      "(empty: a temporary one)"},
     {"direct", SW_PARAM_BOOL, "true", 0, 0, NULL, offsetof(host_ctx, direct),
      "the file is read and written without the page cache (O_DIRECT) where it can be"},
+    {"io", SW_PARAM_CHOICE, "auto", 0, 0, "auto|uring|threads", offsetof(host_ctx, io),
+     "how requests are kept in flight: io_uring, or a thread each (auto: threads where io_uring is "
+     "refused)"},
+    {"block", SW_PARAM_BYTES, "1 MiB", SW_HOST_SECTOR, 64 << 20, NULL, offsetof(host_ctx, block),
+     "the file is read and written in requests of so many bytes, a multiple of 4 KiB"},
+    {"depth", SW_PARAM_INT, "32", 1, 256, NULL, offsetof(host_ctx, depth),
+     "requests in flight, for each queue that reads or writes the file"},
     {"verify", SW_PARAM_BOOL, "true", 0, 0, NULL, offsetof(host_ctx, verify),
      "kernels check every byte that they read"},
 };

@@ -12,7 +12,10 @@ typedef struct sw_host_stats {
     double copy_bytes, copy_s;   /* memory to memory */
     double file_read_bytes, file_write_bytes, file_s; /* copies from and to a file */
     double flops, flops_s;
-    uint64_t n_bounced;           /* transfers of a file that went through an aligned buffer */
+    double file_cpu_s;            /* of these, without the kernel's own helper threads */
+    const char *io;               /* "uring" or "threads"; NULL: no queue reads or writes a file */
+    uint64_t n_requests;          /* that the copies were cut into */
+    uint64_t n_bounced;           /* those that went through an aligned buffer */
     uint32_t n_files, n_buffered; /* files; those whose file system refused O_DIRECT */
 } sw_host_stats;
 

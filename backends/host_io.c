@@ -83,96 +83,46 @@ void sw_host_file_close(sw_host_file *f) {
 
 /* --- transfers ---------------------------------------------------------------------------------- */
 
-static sw_status move(sw_host_file *f, bool write, uint64_t at, char *mem, uint64_t bytes,
-                      sw_error *err) {
-    while (bytes) {
-        ssize_t n =
-            write ? pwrite(f->fd, mem, bytes, (off_t)at) : pread(f->fd, mem, bytes, (off_t)at);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0)
-            return sw_fail(err, SW_RUN, "host: %s %llu bytes at %llu of the file: %s",
-                           write ? "writing" : "reading", (unsigned long long)bytes,
-                           (unsigned long long)at, n < 0 ? strerror(errno) : "it ends there");
-        at += (uint64_t)n, mem += n, bytes -= (uint64_t)n;
-    }
-    return SW_OK;
+static sw_status move(sw_host_file *f, sw_host_mover *m, bool write, uint64_t at, const void *mem,
+                      uint64_t bytes, sw_error *err) {
+    sw_host_transfer t = {.fd = f->fd,
+                          .write = write,
+                          .direct = f->direct,
+                          .at = at,
+                          .end = at + bytes,
+                          .mem = (char *)(uintptr_t)mem};
+    return sw_host_move(m, &t, err);
 }
 
-static sw_status make_buffer(sw_host_bounce *b, sw_error *err) {
-    void *p = NULL;
-    if (b->buf) return SW_OK;
-    if (posix_memalign(&p, SW_HOST_SECTOR, SW_HOST_BOUNCE) != 0)
-        return sw_fail(err, SW_MEMORY, "out of memory");
-    b->buf = p;
-    return SW_OK;
-}
-
-static bool aligned(uint64_t at, const void *mem) {
-    return !((at | (uint64_t)(uintptr_t)mem) & SECTOR_MASK);
-}
-
-/* The next piece that goes at once: whole sectors straight from memory, else what the buffer
- * holds. `lo` and `hi` are the sectors around it. */
-static uint64_t piece(uint64_t at, const void *mem, uint64_t bytes, bool *straight, uint64_t *lo,
-                      uint64_t *hi) {
-    *lo = at & ~SECTOR_MASK;
-    *straight = aligned(at, mem) && bytes >= SW_HOST_SECTOR;
-    uint64_t n = *straight ? bytes & ~SECTOR_MASK : SW_HOST_BOUNCE - (at - *lo);
-    if (n > bytes) n = bytes;
-    *hi = (at + n + SECTOR_MASK) & ~SECTOR_MASK;
-    return n;
-}
-
-sw_status sw_host_file_read(sw_host_file *f, sw_host_bounce *b, uint64_t at, void *to,
+sw_status sw_host_file_read(sw_host_file *f, sw_host_mover *m, uint64_t at, void *to,
                             uint64_t bytes, sw_error *err) {
-    char *mem = to;
-    if (!f->direct) return move(f, false, at, mem, bytes, err);
-    while (bytes) {
-        bool straight;
-        uint64_t lo, hi, n = piece(at, mem, bytes, &straight, &lo, &hi);
-        if (straight) {
-            SW_TRY(move(f, false, at, mem, n, err));
-        } else {
-            SW_TRY(make_buffer(b, err));
-            SW_TRY(move(f, false, lo, b->buf, hi - lo, err));
-            memcpy(mem, b->buf + (at - lo), n);
-            b->n_used++;
-        }
-        at += n, mem += n, bytes -= n;
-    }
-    return SW_OK;
+    return move(f, m, false, at, to, bytes, err);
 }
 
-/* Two blocks may share a sector: whoever writes a part of it must not undo the other's. */
-static sw_status write_bounced(sw_host_file *f, sw_host_bounce *b, uint64_t at, const char *from,
-                               uint64_t n, uint64_t lo, uint64_t hi, sw_error *err) {
-    bool head = at != lo, tail = at + n != hi;
-    sw_status st = make_buffer(b, err);
-    if (st != SW_OK) return st;
-    b->n_used++;
-    if (head || tail) pthread_mutex_lock(&f->edges);
-    if (head) st = move(f, false, lo, b->buf, SW_HOST_SECTOR, err);
-    if (st == SW_OK && tail && !(head && hi - lo == SW_HOST_SECTOR))
-        st = move(f, false, hi - SW_HOST_SECTOR, b->buf + (hi - lo - SW_HOST_SECTOR),
-                  SW_HOST_SECTOR, err);
+/* Part of a sector. Two blocks may share one: whoever writes a part of it must not undo the
+ * other's. */
+static sw_status write_edge(sw_host_file *f, sw_host_mover *m, uint64_t at, const char *from,
+                            uint64_t n, sw_error *err) {
+    _Alignas(SW_HOST_SECTOR) char sector[SW_HOST_SECTOR];
+    uint64_t lo = at & ~SECTOR_MASK;
+    pthread_mutex_lock(&f->edges);
+    sw_status st = move(f, m, false, lo, sector, sizeof sector, err);
     if (st == SW_OK) {
-        memcpy(b->buf + (at - lo), from, n);
-        st = move(f, true, lo, b->buf, hi - lo, err);
+        memcpy(sector + (at - lo), from, n);
+        st = move(f, m, true, lo, sector, sizeof sector, err);
     }
-    if (head || tail) pthread_mutex_unlock(&f->edges);
+    pthread_mutex_unlock(&f->edges);
     return st;
 }
 
-sw_status sw_host_file_write(sw_host_file *f, sw_host_bounce *b, uint64_t at, const void *from,
+sw_status sw_host_file_write(sw_host_file *f, sw_host_mover *m, uint64_t at, const void *from,
                              uint64_t bytes, sw_error *err) {
     const char *mem = from;
-    if (!f->direct) return move(f, true, at, (char *)(uintptr_t)mem, bytes, err);
-    while (bytes) {
-        bool straight;
-        uint64_t lo, hi, n = piece(at, mem, bytes, &straight, &lo, &hi);
-        SW_TRY(straight ? move(f, true, at, (char *)(uintptr_t)mem, n, err)
-                        : write_bounced(f, b, at, mem, n, lo, hi, err));
-        at += n, mem += n, bytes -= n;
-    }
-    return SW_OK;
+    uint64_t head = f->direct ? -at & SECTOR_MASK : 0, tail;
+    if (head > bytes) head = bytes;
+    if (head) SW_TRY(write_edge(f, m, at, mem, head, err));
+    at += head, mem += head, bytes -= head;
+    tail = f->direct ? bytes & SECTOR_MASK : 0;
+    SW_TRY(move(f, m, true, at, mem, bytes - tail, err));
+    return tail ? write_edge(f, m, at + bytes - tail, mem + bytes - tail, tail, err) : SW_OK;
 }

@@ -119,14 +119,15 @@ sw_status sw_host_store_place(sw_host_store *s, sw_host_lane *l, const sw_block 
         sw_host_fill(t->base + addr, 0, block->bytes, seed);
         return SW_OK;
     }
+    enum { PIECE = 1 << 20 };
     void *buf = NULL;
-    if (posix_memalign(&buf, SW_HOST_SECTOR, SW_HOST_BOUNCE) != 0)
+    if (posix_memalign(&buf, SW_HOST_SECTOR, PIECE) != 0)
         return sw_fail(err, SW_MEMORY, "out of memory");
     sw_status st = SW_OK;
     for (uint64_t at = 0, n; at < block->bytes && st == SW_OK; at += n) {
-        n = block->bytes - at < SW_HOST_BOUNCE ? block->bytes - at : SW_HOST_BOUNCE;
+        n = block->bytes - at < PIECE ? block->bytes - at : PIECE;
         sw_host_fill(buf, at, n, seed);
-        st = sw_host_file_write(&t->file, &l->bounce, addr + at, buf, n, err);
+        st = sw_host_file_write(&t->file, &l->mover, addr + at, buf, n, err);
     }
     free(buf);
     return st;
@@ -140,11 +141,11 @@ sw_status sw_host_store_copy(sw_host_store *s, sw_host_lane *l, const sw_use *fr
     double start = clock_s(), bytes = (double)from->bytes;
     if (!a->base && !b->base) return sw_fail(err, SW_RUN, "host: no copy goes from file to file");
     if (!a->base) {
-        SW_TRY(sw_host_file_read(&a->file, &l->bounce, from->addr, b->base + to->addr, from->bytes,
+        SW_TRY(sw_host_file_read(&a->file, &l->mover, from->addr, b->base + to->addr, from->bytes,
                                  err));
         l->stats.file_read_bytes += bytes;
     } else if (!b->base) {
-        SW_TRY(sw_host_file_write(&b->file, &l->bounce, to->addr, a->base + from->addr, from->bytes,
+        SW_TRY(sw_host_file_write(&b->file, &l->mover, to->addr, a->base + from->addr, from->bytes,
                                   err));
         l->stats.file_write_bytes += bytes;
     } else {

@@ -23,7 +23,7 @@ typedef struct sw_host_store {
 } sw_host_store;
 
 typedef struct sw_host_lane { /* what a thread that moves bytes has for itself */
-    sw_host_bounce bounce;
+    sw_host_mover mover;      /* of files */
     sw_host_stats stats;
 } sw_host_lane;
 

@@ -135,13 +135,13 @@ static void help_scenario(void) {
           "  runtime:   llamacpp                      # default: ideal, no cost at all\n"
           "  allocator: best_fit\n"
           "  pager:     uvm                           # for the policies that page\n"
-          "  backend:   simgrid                       # or null: no contention\n"
+          "  backend:   simgrid                       # null: no contention; host: real\n"
           "  scale:     {pcie: 2}                     # the same machine with a figure changed\n\n"
           "Quantities carry a unit (24 GiB, 25 GB/s, 80 us); GB is 1e9 bytes, GiB is 2^30.\n"
           "A recorded trace instead of a generator:  workload: {trace: FILE}\n"
           "Any key can be set from the command line: --set workload.batch=8\n\n"
           "What there is:  spillway list devices|networks|runtimes|policies|generators\n"
-          "Their options:  spillway help policy|allocator|generator NAME\n",
+          "Their options:  spillway help policy|allocator|generator|backend NAME\n",
           stdout);
 }
 

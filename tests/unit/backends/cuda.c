@@ -20,6 +20,8 @@ extern const sw_policy_ops sw_policy_resident, sw_policy_demand, sw_policy_mru, 
 
 #define KIB 1024ull
 #define MIB (1024 * KIB)
+/* Files without cuFile, and by few threads, of which each run makes new ones. */
+#define PLAIN "cufile: \"\", io: threads, depth: 2"
 #define MANY                                                                                       \
     "{blocks: 12, block_bytes: 40 KiB, passes: 4, vary: true, uses: 2, scratch: 5000 B, "          \
     "pattern: zipf, touched: 1.3}"
@@ -43,7 +45,7 @@ typedef struct setup {
 static setup usual(const sw_policy_ops *policy, uint64_t seed) {
     return (setup){.policy = policy,
                    .workload = MANY,
-                   .options = "{host_arena: 1 MiB, cufile: \"\"}",
+                   .options = "{host_arena: 1 MiB, " PLAIN "}",
                    .vram = 300 * KIB,
                    .ram = 8 * MIB,
                    .chunk_ops = 16,
@@ -121,9 +123,9 @@ static void policies_under_many_orders(void) {
 static void other_options(void) {
     for (uint64_t seed = 0; seed < 5; seed++) {
         setup s = usual(&sw_policy_demand, seed);
-        s.options = "{pinned: false, cufile: \"\"}";
+        s.options = "{pinned: false, " PLAIN "}";
         same_as_null(s);
-        s.options = "{verify: false, cufile: \"\"}";
+        s.options = "{verify: false, " PLAIN "}";
         same_as_null(s);
         s.chunk_ops = s.window = 1;
         same_as_null(s);
@@ -156,7 +158,7 @@ static void with_cufile(void) {
     CU_ASSERT_PTR_NOT_NULL_FATAL(moved);
     for (uint64_t seed = 0; seed < 10; seed++) {
         setup s = usual(&sw_policy_demand, seed);
-        s.options = "{host_arena: 1 MiB, cufile: libstandin_cufile.so}";
+        s.options = "{host_arena: 1 MiB, cufile: libstandin_cufile.so, io: threads, depth: 2}";
         s.ram = 64 * KIB;
         if (seed % 2) s.workload = "{blocks: 5, block_bytes: 50003 B, passes: 3, scratch: 5000 B}";
         same_as_null(s);
@@ -177,8 +179,8 @@ static setup paged(uint64_t seed, const char *options) {
 
 static void pages_are_managed_memory(void) {
     static const char *const options[] = {
-        "{cufile: \"\"}", "{cufile: \"\", advise: device, prefetch: start}",
-        "{cufile: \"\", advise: host}", "{cufile: \"\", advise: read_mostly, prefetch: use}"};
+        "{" PLAIN "}", "{" PLAIN ", advise: device, prefetch: start}", "{" PLAIN ", advise: host}",
+        "{" PLAIN ", advise: read_mostly, prefetch: use}"};
     for (int i = 0; i < 4; i++)
         for (uint64_t seed = 0; seed < 5; seed++) {
             same_as_null(paged(seed, options[i]));
@@ -188,9 +190,9 @@ static void pages_are_managed_memory(void) {
 
 /* The driver finds the pool free, what it needs itself, and nothing else. */
 static void the_rest_is_occupied(void) {
-    same_as_null(paged(1, "{cufile: \"\"}"));
+    same_as_null(paged(1, "{" PLAIN "}"));
     CHECK(standin_free() > 128 * MIB && standin_free() < 140 * MIB);
-    same_as_null(paged(1, "{cufile: \"\", occupy: false}"));
+    same_as_null(paged(1, "{" PLAIN ", occupy: false}"));
     CHECK(standin_free() > 380 * MIB);
 }
 
@@ -269,7 +271,7 @@ static sw_status play_body(void *arg, sw_error *err) {
 }
 
 static sw_status play_script(script *s, uint64_t seed, sw_error *err) {
-    static const char no_cufile[] = "{cufile: \"\"}";
+    static const char no_cufile[] = "{" PLAIN "}";
     static play p;
     p = (play){.s = s};
     standin_reset(&(standin_options){.seed = seed,
@@ -439,14 +441,14 @@ static void no_device_or_memory(void) {
     s.how.devices = 0;
     says(s, "cuda: no CUDA device: no CUDA-capable device is detected");
     s.how.devices = 1;
-    s.options = "{device: 1, cufile: \"\"}";
+    s.options = "{device: 1, " PLAIN "}";
     says(s, "cuda: no CUDA device: 1 found, number 1 asked for");
-    s.options = "{cufile: \"\"}";
+    s.options = "{" PLAIN "}";
     s.how.memory_bytes = 200 * KIB; /* half of it is not used */
     says(s, "that this GPU has for it");
     s.how.memory_bytes = 8;
     says(s, "out of memory");
-    s = paged(1, "{cufile: \"\"}");
+    s = paged(1, "{" PLAIN "}");
     s.how.memory_bytes = 4 * MIB;
     says(s, "the pager's pool is");
     s.how.concurrent = 0;
@@ -469,7 +471,7 @@ static void every_call_fails_once(void) {
             setup s = usual(&sw_policy_demand, k);
             s.vram = 100 * KIB;
             s.ram = w ? 64 * KIB : 8 * MIB;
-            if (w == 2) s = paged(k, "{cufile: \"\", advise: device, prefetch: start}");
+            if (w == 2) s = paged(k, "{" PLAIN ", advise: device, prefetch: start}");
             s.workload = workloads[w];
             s.how.fail_at = ++k;
             sw_status st = on_standin(&s, &r, &err);

@@ -5,6 +5,7 @@
 #include "check.h"
 #include "sim/backend.h"
 #include <stdlib.h>
+#include <unistd.h>
 
 extern const sw_backend_ops sw_backend_host;
 static const sw_backend_ops *const host = &sw_backend_host;
@@ -174,12 +175,15 @@ static void patterns_can_be_cut_anywhere(void) {
 /* --- what is right ------------------------------------------------------------------------------ */
 
 static void there_and_back(void) {
+    static const char *const options[] = {"{direct: false}", "{}",
+                                          "{io: threads, block: 64 KiB, depth: 4}",
+                                          "{io: threads, depth: 1}"};
     for (int odd = 0; odd < 2; odd++)
-        for (int direct = 0; direct < 2; direct++) {
+        for (int i = 0; i < 4; i++) {
             plan *p = machine();
             uint64_t a = 12288 + 1001 * (uint64_t)odd, b = MIB + 77777 * (uint64_t)odd,
                      n = MIB + odd;
-            p->options = direct ? "{}" : "{direct: false}";
+            p->options = options[i];
             place(p, 0, p->nvme, a, n);
             place(p, 1, p->nvme, a + n, 5000);
             copy(p, p->load, 0, 0, 0, p->nvme, a, p->ram, b, n);
@@ -195,7 +199,9 @@ static void there_and_back(void) {
             CHECK(run(p) == SW_OK);
             if (last.err.status) puts(last.err.text);
             CHECK(last.stats.checked_bytes == 3001.0 + 2.0 * (double)n + 12345);
-            CHECK(last.stats.n_buffered || (last.stats.n_bounced > 0) == direct);
+            CHECK(last.stats.n_buffered || (last.stats.n_bounced > 0) == (i > 0));
+            CHECK(i < 2 || !strcmp(last.stats.io, "threads"));
+            CHECK(last.stats.n_requests >= (i == 2 ? 3u * 17 : 4u) && last.stats.file_cpu_s > 0);
         }
 }
 
@@ -348,12 +354,16 @@ static void what_cannot_be_run(void) {
     kernel(p, p->cpu, 0, 0, 0, p->ram, SW_READ, 8 * MIB - 10, 11);
     CHECK(run(p) == SW_RUN && says("goes over the tier's"));
     p = machine();
-    sw_topology_simple(&p->topo, 1e11, 4 * MIB, 1e10, 4e10, UINT64_C(1) << 40, 1e9, 1e12, 1e12);
-    kernel(p, p->cpu, 0, 0, 0, p->ram, SW_READ, UINT64_C(1) << 39, 8);
+    uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    sw_topology_simple(&p->topo, 1e11, 4 * MIB, 1e10, 4e10, 2 * all, 1e9, 1e12, 1e12);
+    kernel(p, p->cpu, 0, 0, 0, p->ram, SW_READ, all, 8);
     CHECK(run(p) == SW_RUN && says("of real memory"));
     p = machine();
     p->options = "{file: /dev/null}";
     CHECK(run(p) == SW_RUN && says("is not a new or empty file"));
+    p = machine();
+    p->options = "{block: 5000 B}";
+    CHECK(run(p) == SW_INPUT && says("host: block: 5000 bytes are not a multiple of 4096"));
 }
 
 /* --- stopping ----------------------------------------------------------------------------------- */
