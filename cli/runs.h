@@ -22,7 +22,7 @@ typedef struct sw_run_opts {
      SW_OPT_TEXT,                                                                                    \
      "NAME",                                                                                         \
      offsetof(sw_run_opts, backend),                                                                 \
-     "simgrid (contention), null (none) or host (really run here)"},                                 \
+     "simgrid (contention), null (none), host or cuda (really run)"},                                \
         {"set",                                                                                      \
          0,                                                                                          \
          SW_OPT_LIST,                                                                                \

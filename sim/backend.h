@@ -9,6 +9,7 @@
 #ifndef SW_BACKEND_H
 #define SW_BACKEND_H
 
+#include "sim/pager.h"
 #include "sim/plugin.h"
 #include "sim/trace.h"
 
@@ -26,6 +27,9 @@ typedef struct sw_backend_ops {
      * an actor), and returns body's status, or its own failure (SW_RUN naming the ops that never
      * finished). */
     sw_status (*run)(void *be, sw_body_fn *body, void *arg, sw_error *err);
+    /* From body, before place. Optional: for real pagers. The run pages: memory of its home tier
+     * moves by itself, and the pool in its near tier is where to. Valid for the whole run. */
+    sw_status (*page)(void *be, const sw_paging *paging, sw_error *err);
     /* From body, before the first submit. Optional: for backends that move bytes. A replica that
      * exists when time starts: the whole block, version 0. */
     sw_status (*place)(void *be, const sw_block *block, int tier, uint64_t addr, sw_error *err);

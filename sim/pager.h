@@ -55,7 +55,8 @@ typedef struct sw_paging {
     void *ctx;
     const sw_topology *topo;
     int16_t home, near;
-    const sw_route *in, *out; /* of the topology */
+    uint64_t pool_addr, pool_bytes; /* in the near tier: the pool */
+    const sw_route *in, *out;       /* of the topology */
 } sw_paging;
 
 /* The service of one op: fixed_s, then the flows one after the other (a page's room is made before

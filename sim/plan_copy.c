@@ -82,7 +82,15 @@ sw_status sw_plan_pager(sw_plan *p, int home, int near, uint64_t pool_bytes, sw_
                        p->topo->tiers[near].name);
     if (st) return sw_fail(err, st, "out of memory");
     SW_TRY(sw_plugin_new(&p->pager->plugin, "pager", p->pager_map, &g->ctx, err));
-    *g = (sw_paging){p->pager, g->ctx, p->topo, (int16_t)home, (int16_t)near, in, out};
+    *g = (sw_paging){.ops = p->pager,
+                     .ctx = g->ctx,
+                     .topo = p->topo,
+                     .home = (int16_t)home,
+                     .near = (int16_t)near,
+                     .pool_addr = addr,
+                     .pool_bytes = pool_bytes,
+                     .in = in,
+                     .out = out};
     return g->ops->open(g->ctx, pool_bytes, err);
 }
 

@@ -108,6 +108,8 @@ static sw_status body(void *arg, sw_error *err) {
         if (l->r->observers[o].begin)
             SW_TRY(l->r->observers[o].begin(l->r->observers[o].arg, l->topo, err));
     SW_TRY(sw_plan_begin(l->plan, err));
+    if (l->plan->paging.ops && l->r->backend->page)
+        SW_TRY(l->r->backend->page(l->backend, &l->plan->paging, err));
     const sw_observer backend = {.arg = l->backend, .placed = l->r->backend->place};
     SW_TRY(sw_plan_tell(l->plan, &backend, err));
     for (uint32_t o = 0; o < l->r->n_observers; o++)
