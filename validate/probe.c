@@ -46,6 +46,7 @@ typedef struct run {
     int n;
     uint32_t blocks, n_ops;
     uint64_t at[SW_TIERS_MAX];
+    sw_topology topo;
     sw_op *ops;
     sw_use *uses;
     uint64_t *after;
@@ -58,10 +59,9 @@ static sw_status place(run *r, uint32_t block, uint64_t bytes, int tier, uint64_
     return r->p->backend->place ? r->p->backend->place(r->be, &b, tier, addr, err) : SW_OK;
 }
 
-/* Room for the stream's extents, all of them written once, so that no page is new. */
+/* Where the stream's extents lie. */
 static sw_status lay_out(run *r, lane *l, sw_error *err) {
     const sw_stream *s = l->s;
-    bool copy = s->kind == SW_STREAM_COPY;
     l->n = s->n + WARM_UP;
     if (!s->bytes) return SW_OK;
     uint64_t fit = r->p->span_bytes / s->bytes;
@@ -71,13 +71,29 @@ static sw_status lay_out(run *r, lane *l, sw_error *err) {
     uint64_t bytes = l->extents * s->bytes;
     l->src_at = r->at[s->src];
     r->at[s->src] += bytes + GUARD;
-    if (copy) l->dst_at = r->at[s->dst], r->at[s->dst] += bytes + GUARD;
-    for (int t = 0; t < r->p->topo->n_tiers; t++)
-        if (r->at[t] > r->p->topo->tiers[t].capacity_bytes)
-            return sw_fail(err, SW_FIT, "does not fit: the probes need %llu bytes of %s",
-                           (unsigned long long)r->at[t], r->p->topo->tiers[t].name);
+    if (s->kind == SW_STREAM_COPY) l->dst_at = r->at[s->dst], r->at[s->dst] += bytes + GUARD;
     l->first_block = r->blocks;
     r->blocks += l->extents * 2;
+    return SW_OK;
+}
+
+/* The machine, its memories just as large as the streams need. */
+static sw_status shrink(run *r, sw_error *err) {
+    r->topo = *r->p->topo;
+    for (int t = 0; t < r->topo.n_tiers; t++) {
+        sw_tier *tier = &r->topo.tiers[t];
+        if (r->at[t] > tier->capacity_bytes)
+            return sw_fail(err, SW_FIT, "does not fit: the probes need %llu bytes of %s",
+                           (unsigned long long)r->at[t], tier->name);
+        tier->capacity_bytes = r->at[t] + GUARD;
+    }
+    return SW_OK;
+}
+
+/* All of it is written once, so that no page is new. */
+static sw_status fill(run *r, const lane *l, sw_error *err) {
+    const sw_stream *s = l->s;
+    bool copy = s->kind == SW_STREAM_COPY;
     for (uint32_t i = 0; i < l->extents; i++) {
         if (copy)
             SW_TRY(place(r, l->first_block + l->extents + i, s->bytes, s->dst,
@@ -124,7 +140,7 @@ static sw_status body(void *arg, sw_error *err) {
     uint32_t most = 0, got;
     uint64_t id = 0;
     for (int i = 0; i < r->n; i++) {
-        SW_TRY(lay_out(r, &r->lanes[i], err));
+        SW_TRY(fill(r, &r->lanes[i], err));
         if (r->lanes[i].n > most) most = r->lanes[i].n;
     }
     for (uint32_t k = 0; k < most; k++)
@@ -176,11 +192,14 @@ static sw_status run_here(const sw_probe *p, const sw_stream *streams, int n, do
     r.done = malloc(r.n_ops * sizeof *r.done);
     sw_status st = SW_MEMORY;
     if (r.ops && r.uses && r.after && r.done)
-        st = sw_plugin_new(&p->backend->plugin, "backend", p->backend_map, &r.be, err);
+        st = SW_OK;
     else
         sw_fail(err, SW_MEMORY, "out of memory");
+    for (int i = 0; i < n && !st; i++) st = lay_out(&r, &r.lanes[i], err);
+    if (!st) st = shrink(&r, err);
+    if (!st) st = sw_plugin_new(&p->backend->plugin, "backend", p->backend_map, &r.be, err);
     if (!st) {
-        st = p->backend->open(r.be, p->topo, err);
+        st = p->backend->open(r.be, &r.topo, err);
         if (!st) st = p->backend->run(r.be, body, &r, err);
         if (!st) st = evaluate(&r, op_s, err);
         p->backend->close(r.be);
