@@ -170,7 +170,12 @@ sw_status sw_plan_event(sw_plan *p, uint64_t seq, const sw_event *ev, sw_error *
     case SW_EV_HOST:
         return sw_plan_host(p, ev->host_s, SW_CAT_HOST, ev->name, err);
     case SW_EV_MARK:
+    case SW_EV_RELEASE:
+    case SW_EV_SEGMENT:
         return SW_OK;
+    case SW_EV_ARRIVE:
+    case SW_EV_RECORDED:
+        break; /* the scan has refused them */
     }
     return sw_fail(err, SW_INPUT, "event %llu is of no known kind", (unsigned long long)seq);
 }

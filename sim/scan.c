@@ -171,7 +171,14 @@ static sw_status one(scanner *c, const sw_event *ev) {
         return SW_OK;
     case SW_EV_PREDICT:
     case SW_EV_MARK:
+    case SW_EV_RELEASE:
+    case SW_EV_SEGMENT:
         return SW_OK;
+    case SW_EV_ARRIVE:
+        return bad_event(c, "is the arrival of a request, which says nothing of blocks: no policy "
+                            "can be run on it");
+    case SW_EV_RECORDED:
+        return bad_event(c, "is a recorded op without blocks: no policy can be run on it");
     }
     return bad_event(c, "is of no known kind");
 }

@@ -39,8 +39,14 @@ typedef enum sw_event_kind {
     SW_EV_STEP,   /* step begins: tokens, phase */
     SW_EV_PREDICT, /* uses: blocks that may be accessed soon (a guess; may be wrong) */
     SW_EV_HOST,    /* host_s: the host thread is busy */
-    SW_EV_MARK     /* name: for people */
+    SW_EV_MARK,    /* name: for people */
+    SW_EV_RELEASE, /* block.id: freed by the program while another stream may still use it; FREE
+                      follows when no stream does */
+    SW_EV_SEGMENT, /* segment: what the recorded allocator did to its own memory */
+    SW_EV_ARRIVE,  /* request: a request arrives */
+    SW_EV_RECORDED /* recorded: an op as a profiler saw it, without blocks */
 } sw_event_kind;
+enum { SW_EVENT_KINDS = SW_EV_RECORDED + 1 };
 
 typedef enum sw_phase {
     SW_PHASE_PREFILL,
@@ -55,6 +61,69 @@ typedef struct sw_ev_use {
     uint64_t offset, bytes; /* extent inside the block */
     uint64_t touched;       /* bytes that really move */
 } sw_ev_use;
+
+/* How an op goes through the bytes of its uses. */
+typedef enum sw_pattern {
+    SW_PATTERN_SEQUENTIAL, /* also where the source says nothing */
+    SW_PATTERN_STRIDED,
+    SW_PATTERN_RANDOM
+} sw_pattern;
+
+/* ALLOC, RELEASE and FREE of an allocator's recording; zeros elsewhere. */
+typedef struct sw_placement {
+    uint64_t addr;   /* as recorded; 0: not in the source */
+    uint32_t stream; /* a small number for each CUDA stream, from 0 */
+    uint32_t pool;   /* a small number for each private pool; 0: the default one */
+} sw_placement;
+
+typedef enum sw_segment_action {
+    SW_SEGMENT_ALLOC,
+    SW_SEGMENT_FREE,
+    SW_SEGMENT_MAP, /* expandable segments: physical memory into a reserved range */
+    SW_SEGMENT_UNMAP,
+    SW_SEGMENT_OOM,     /* bytes: what was asked when memory ran out; addr: free device memory */
+    SW_SEGMENT_SNAPSHOT /* the recording was taken here */
+} sw_segment_action;
+
+typedef struct sw_segment {
+    sw_segment_action action;
+    uint64_t addr, bytes;
+    uint32_t stream, pool;
+} sw_segment;
+
+typedef struct sw_request {
+    uint64_t id, session; /* session: 0 none */
+    double arrival_s;     /* from the start of the trace; never descending */
+    uint64_t prompt_tokens, output_tokens;
+    uint32_t n_hashes,
+        hash_tokens;        /* identities of the prompt's blocks of hash_tokens tokens: equal
+                                       ones share a prefix; none: 0 */
+    const uint64_t *hashes; /* owned by the source, valid until its next call of next */
+} sw_request;
+
+typedef enum sw_recorded_kind {
+    SW_RECORDED_KERNEL,
+    SW_RECORDED_H2D,
+    SW_RECORDED_D2H,
+    SW_RECORDED_D2D,
+    SW_RECORDED_MEMSET,
+    SW_RECORDED_HOST, /* a call on a host thread, such as a launch */
+    SW_RECORDED_SYNC, /* a wait of the host, or of a stream: takes no time of its own */
+    SW_RECORDED_COLLECTIVE,
+    SW_RECORDED_KINDS
+} sw_recorded_kind;
+
+typedef struct sw_recorded {
+    sw_recorded_kind kind;
+    uint32_t lane; /* a stream or a host thread, small numbers from 0; ops of a lane run in order */
+    double start_s;        /* as recorded, for comparison only: a replay never uses it */
+    double seconds;        /* its duration */
+    double gap_s;          /* host lanes: work of the thread between the op before and this one */
+    uint64_t bytes;        /* copies and memsets; 0 unknown */
+    const uint64_t *after; /* seqs of earlier RECORDED events that must have ended; owned by the
+                              source, valid until its next call of next */
+    uint32_t n_after;
+} sw_recorded;
 
 typedef struct sw_event {
     sw_event_kind kind;
@@ -72,8 +141,14 @@ typedef struct sw_event {
     uint64_t known_after; /* seq of the ACCESS event (the router) whose end makes this one known; 0
                              none */
     bool gather;          /* ACCESS: reads a few rows of a big block (embedding) */
+    uint8_t pattern;      /* ACCESS: sw_pattern */
     bool makes_known;     /* ACCESS: later events name this one in known_after */
     double host_s;        /* HOST */
+    sw_placement place;   /* ALLOC, RELEASE, FREE */
+    /* SEGMENT, ARRIVE, RECORDED: owned by the source, valid until its next call of next */
+    const sw_segment *segment;
+    const sw_request *request;
+    const sw_recorded *recorded;
 } sw_event;
 
 /* What a closed-loop source is told before each event. Open-loop sources ignore it. */

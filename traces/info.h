@@ -20,7 +20,7 @@ enum {
     SW_INFO_OCTAVE = 4,  /* buckets of reuse distance to a factor of two */
     SW_INFO_BUCKETS = 62 * SW_INFO_OCTAVE + 1,
     SW_INFO_KINDS = SW_BLOCK_EMBED + 1,
-    SW_INFO_EVENTS = SW_EV_MARK + 1,
+    SW_INFO_EVENTS = SW_EVENT_KINDS,
     SW_INFO_PHASES = SW_PHASE_OTHER + 1
 };
 

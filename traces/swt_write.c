@@ -156,6 +156,7 @@ static const char *body(sw_swt_text *t, const sw_event *ev) {
         real(t, ev->host_s);
         return ev->name;
     case SW_EV_MARK:
+    default: /* refused by bad() */
         break;
     }
     word(t, "mark");

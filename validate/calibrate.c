@@ -11,9 +11,9 @@
 
 #define KIB        1024.0
 #define MIB        (1024 * KIB)
-#define SPAN       (UINT64_C(128) << 20)
+#define SPAN       (UINT64_C(64) << 20)
 #define DISK_BYTES (16 * MIB)
-#define PROBE_S    0.03 /* about what a stream takes */
+#define PROBE_S    0.015 /* about what a stream takes */
 
 static const struct {
     const char *name, *what;
@@ -234,7 +234,7 @@ static sw_status measure_mixes(session *s, int round, sw_error *err) {
             const sw_series *y = &s->c->series[x->series[i]];
             double size = mix_size(y);
             st[i] =
-                stream_of(&s->topo, (sw_series_id)x->series[i], size, op_s(y, size), 2.5 * PROBE_S);
+                stream_of(&s->topo, (sw_series_id)x->series[i], size, op_s(y, size), 4 * PROBE_S);
             SW_TRY(sw_probe_run(&s->probe, &st[i], 1, &alone[i], err));
         }
         SW_TRY(sw_probe_run(&s->probe, st, x->n, at_once, err));
@@ -417,7 +417,7 @@ sw_status sw_calibrate(const sw_cal_options *o, sw_calibration *c, sw_error *err
     const double calm = 0.05; /* more than this between rounds: measure again as often */
     sw_yaml *map = NULL;
     char text[400];
-    int rounds = o->rounds ? o->rounds : o->quick ? 1 : 5, most = rounds * 2;
+    int rounds = o->rounds ? o->rounds : o->quick ? 1 : 9, most = rounds * 2;
     if (most > SW_CAL_ROUNDS_MAX) most = SW_CAL_ROUNDS_MAX;
     begin(c, o);
     begin_disk(c, o);

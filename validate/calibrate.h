@@ -78,7 +78,7 @@ typedef struct sw_calibration {
 typedef struct sw_cal_options {
     const sw_backend_ops *backend;
     const char *nvme; /* folder or file for the disk's stand-in; NULL: the backend's default */
-    int rounds;       /* 0: 5 */
+    int rounds;       /* 0: 9 */
     const sw_topology *truth; /* what a simulated backend simulates, for tests; NULL: a real one */
     bool quick;               /* fewer sizes and mixes */
     void (*progress)(void *arg, int done, int of);
