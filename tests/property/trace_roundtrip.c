@@ -99,6 +99,7 @@ static void any_event(sw_rng *r, made *m, uint64_t *sizes, uint32_t n_blocks) {
         e->host_s = any_real(r);
         break;
     case SW_EV_MARK:
+    default:
         break;
     }
 }
