@@ -60,6 +60,8 @@ void sw_platform_plan(sw_platform *p, const sw_topology *t) {
         const sw_route *r = &t->routes[i];
         add(p, r->queue, r->path);
         if (r->driver >= 0) add(p, r->queue, t->units[r->driver].path);
+        add(p, r->queue, t->tiers[r->src].time_path);
+        add(p, r->queue, t->tiers[r->dst].time_path);
         bool peer = t->tiers[r->src].kind == SW_TIER_VRAM && t->tiers[r->dst].kind == SW_TIER_VRAM;
         for (int u = 0; u < t->n_units && peer; u++) add(p, t->units[u].queue, r->path);
     }

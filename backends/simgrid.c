@@ -114,7 +114,8 @@ static bool op_ended(simgrid_ctx *c, lane *l) {
 
 static int twin_of(const sw_op *op, int i) {
     int twin = 0;
-    for (int k = 0; k < i; k++) twin += op->flows[k].path == op->flows[i].path;
+    for (int k = i < op->second ? 0 : op->second; k < i; k++)
+        twin += op->flows[k].path == op->flows[i].path;
     return twin;
 }
 
@@ -129,7 +130,7 @@ static void transfer(const slot *s, double amount) {
     sg_host_sendto(s->src, s->dst, amount);
 }
 
-/* A flow that nobody can slow, not even another flow of its op: how long it takes; else negative.
+/* A flow that nobody can slow, not even another flow of its stage: how long it takes; else negative.
  */
 static double undisturbed(const simgrid_ctx *c, const sw_op *op, int i) {
     const sw_path *p = &c->topo->paths[op->flows[i].path];
@@ -137,6 +138,7 @@ static double undisturbed(const simgrid_ctx *c, const sw_op *op, int i) {
     for (int k = 0; k < p->n; k++) {
         if (!c->platform.exclusive[p->res[k]]) return -1;
         for (int j = 0; j < op->n_flows; j++) {
+            if ((j < op->second) != (i < op->second)) continue;
             const sw_path *o = &c->topo->paths[op->flows[j].path];
             for (int m = 0; m < o->n; m++)
                 if ((j != i || m != k) && o->res[m] == p->res[k]) return -1;
@@ -173,10 +175,11 @@ static void hand_over(lane *l, slot *s, double amount) {
     p->amount = amount;
 }
 
-static void run_flows(simgrid_ctx *c, lane *l, const sw_op *op) {
+/* The flows of one stage, those from `at` to before `end`. */
+static void run_flows(simgrid_ctx *c, lane *l, const sw_op *op, int at, int end) {
     double since = simgrid_get_clock(), deadline = 0;
     int mine = -1;
-    for (int i = 0; i < op->n_flows; i++) {
+    for (int i = at; i < end; i++) {
         double s = undisturbed(c, op, i);
         if (s >= 0)
             deadline = fmax(deadline, s);
@@ -235,7 +238,10 @@ static void lane_main(int argc, char **argv) {
             }
             if (op->fixed_s > 0) sg_actor_sleep_for(op->fixed_s);
             if (op->paging) serve(c, l, op);
-            if (op->n_flows) run_flows(c, l, op);
+            for (uint32_t at = 0, end; at < op->n_flows; at = end) {
+                end = sw_op_stage(op, at);
+                run_flows(c, l, op, (int)at, (int)end);
+            }
         } while (op_ended(c, l));
     }
 }

@@ -60,7 +60,7 @@ sw_status sw_machine_add_disk(sw_machine *m, const sw_part *soc, sw_error *err) 
     sw_topology *t = m->t;
     sw_part p;
     double latency, stream, max, sharpness, iops = 0, write, depth, nominal;
-    double write_latency = 0, both;
+    double write_latency = 0, serves;
     uint64_t block = 0, capacity = 0;
     SW_TRY(sw_machine_part(m, SW_PART_DISK, "nvme", soc, "nvme", 1, &p, err));
     SW_TRY(sw_part_need(&p, "read.latency", &latency, err));
@@ -82,14 +82,16 @@ sw_status sw_machine_add_disk(sw_machine *m, const sw_part *soc, sw_error *err) 
     int16_t rd = sw_topo_res(t, "nvme0.read", SW_RES_TIER, read);
     int16_t wr = sw_topo_res(t, "nvme0.write", SW_RES_TIER, write);
     int16_t nvme = sw_topo_tier(t, "nvme0", SW_TIER_NVME, capacity, nominal, rd, wr);
-    int16_t two =
-        sw_part_find(&p, "both", &both) ? sw_topo_res(t, "nvme0.both", SW_RES_TIER, both) : -1;
+    if (sw_part_find(&p, "serves", &serves)) {
+        int16_t time = sw_topo_res(t, "nvme0.time", SW_RES_UNIT, serves * SW_UNIT_RATE);
+        t->tiers[nvme].time_path = SW_TOPO_PATH(t, time);
+    }
     int16_t q_rd = sw_topo_queue(t, "nvme0.read", SW_QUEUE_IO, -1);
     int16_t q_wr = sw_topo_queue(t, "nvme0.write", SW_QUEUE_IO, -1);
     int16_t host = m->ram >= 0 ? m->ram : (int16_t)sw_topology_tier(t, SW_TIER_UNIFIED);
     int16_t ram = t->tiers[host].res;
-    sw_route in = {nvme, host, q_rd, SW_TOPO_PATH(t, rd, two, ram), -1, read, latency, 0, 0, 0, 0};
-    sw_route out = {host, nvme, q_wr, SW_TOPO_PATH(t, ram, two, wr), -1, write, write_latency, 0,
+    sw_route in = {nvme, host, q_rd, SW_TOPO_PATH(t, rd, ram), -1, read, latency, 0, 0, 0, 0};
+    sw_route out = {host, nvme, q_wr, SW_TOPO_PATH(t, ram, wr), -1, write, write_latency, 0,
                     0,    0,    0};
     if (m->cpu >= 0 && sw_part_find(&p, "core.read", &in.core_Bps)) in.driver = m->cpu;
     if (m->cpu >= 0 && sw_part_find(&p, "core.write", &out.core_Bps)) out.driver = m->cpu;
@@ -104,9 +106,9 @@ sw_status sw_machine_add_disk(sw_machine *m, const sw_part *soc, sw_error *err) 
         in.staged = out.staged = !direct;
         in.latency_s = latency + m->gpu[i].latency_s;
         out.latency_s = write_latency + m->gpu[i].latency_s;
-        in.path = SW_TOPO_PATH(t, rd, two, via, via, up, m->gpu[i].h2d, m->gpu[i].both, vram);
+        in.path = SW_TOPO_PATH(t, rd, via, via, up, m->gpu[i].h2d, m->gpu[i].both, vram);
         up = m->gpu[i].host_io ? m->host_d2h : -1;
-        out.path = SW_TOPO_PATH(t, vram, m->gpu[i].both, m->gpu[i].d2h, up, via, via, two, wr);
+        out.path = SW_TOPO_PATH(t, vram, m->gpu[i].both, m->gpu[i].d2h, up, via, via, wr);
         sw_machine_both(t, in);
         sw_machine_both(t, out);
     }

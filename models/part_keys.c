@@ -82,7 +82,7 @@ static const sw_key disk[] = {HEADER,
                               {"read.sharpness", SW_KEY_FIGURE, SW_DIM_NONE, 0, 100},
                               RATE("write.max"),
                               TIME("write.latency"),
-                              RATE("both"),
+                              {"serves", SW_KEY_FIGURE, SW_DIM_NONE, 1, 2},
                               RATE("core.read"),
                               RATE("core.write")};
 

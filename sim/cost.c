@@ -21,6 +21,12 @@ void sw_cost_copy(const sw_topology *t, const sw_route *route, uint64_t bytes, s
     double traffic = route->traffic > 0 ? route->traffic : 1;
     op->flows[op->n_flows++] =
         (sw_flow){route->path, (double)bytes * traffic, route->cap_Bps * traffic};
+    for (int i = 0; i < 2; i++) {
+        int path = t->tiers[i ? route->dst : route->src].time_path;
+        if (path >= 0)
+            op->flows[op->n_flows++] = (sw_flow){
+                (int16_t)path, (double)bytes / route->cap_Bps * SW_UNIT_RATE, SW_UNIT_RATE};
+    }
     if (route->driver < 0) return;
     const sw_unit *cpu = &t->units[route->driver];
     double core_Bps = route->core_Bps > 0 ? route->core_Bps : cpu->core_Bps;
@@ -79,7 +85,7 @@ sw_status sw_cost_kernel(const sw_topology *t, double device_s, const double *re
     bool gpu = u->kind == SW_UNIT_GPU;
     flows f = {.op = op};
     sw_cat arithmetic = gpu ? SW_CAT_GPU_COMPUTE : SW_CAT_CPU_COMPUTE;
-    double math_s = op->work.flops / (u->peak[op->work.math] * e->compute), thread_s = math_s;
+    double math_s = op->work.flops / (u->peak[op->work.math] * e->compute), memory_s = 0;
     op->fixed_s = op->work.launches * (e->fixed_s + (gpu ? device_s : 0));
     if (u->core_of < 0) add(&f, arithmetic, u->path, math_s * SW_UNIT_RATE, SW_UNIT_RATE);
     for (int tier = 0; tier < t->n_tiers; tier++) {
@@ -94,13 +100,14 @@ sw_status sw_cost_kernel(const sw_topology *t, double device_s, const double *re
             add(&f, c, port->read_path, read[tier], in);
             add(&f, c, port->write_path, write[tier], out);
         }
-        if (read[tier] > 0) thread_s += read[tier] / in;
-        if (write[tier] > 0) thread_s += write[tier] / out;
+        if (read[tier] > 0) memory_s += read[tier] / in;
+        if (write[tier] > 0) memory_s += write[tier] / out;
     }
-    if (u->core_of >= 0) {
+    if (u->core_of >= 0) { /* one thread: it reads and writes, then computes */
         const sw_unit *cpu = &t->units[u->core_of];
-        sw_cat c = math_s > thread_s / 2 || !f.op->n_flows ? arithmetic : f.cat[0];
-        add(&f, c, cpu->path, thread_s * one_core(cpu), one_core(cpu));
+        add(&f, f.cat[0], cpu->path, memory_s * one_core(cpu), one_core(cpu));
+        if (memory_s > 0 && math_s > 0) op->second = op->n_flows;
+        add(&f, arithmetic, cpu->path, math_s * one_core(cpu), one_core(cpu));
     }
     if (op->n_flows > SW_FLOWS_MAX)
         return sw_fail(err, SW_RUN, "op %llu (%s) asks for %d flows; %d are possible",

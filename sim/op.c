@@ -70,11 +70,10 @@ static double alone(const sw_topology *topo, const sw_flow *f) {
     return f->amount / rate;
 }
 
-static bool disjoint(const sw_topology *topo, const sw_op *op) {
-    for (int i = 1; i < op->n_flows; i++)
-        for (int j = 0; j < i; j++) {
-            const sw_path *a = &topo->paths[op->flows[i].path],
-                          *b = &topo->paths[op->flows[j].path];
+static bool disjoint(const sw_topology *topo, const sw_flow *flows, uint32_t n) {
+    for (uint32_t i = 1; i < n; i++)
+        for (uint32_t j = 0; j < i; j++) {
+            const sw_path *a = &topo->paths[flows[i].path], *b = &topo->paths[flows[j].path];
             for (int x = 0; x < a->n; x++)
                 for (int y = 0; y < b->n; y++)
                     if (a->res[x] == b->res[y]) return false;
@@ -82,15 +81,15 @@ static bool disjoint(const sw_topology *topo, const sw_op *op) {
     return true;
 }
 
-double sw_op_solo_s(const sw_topology *topo, const sw_op *op) {
+/* Seconds of flows that start at once. */
+static double together(const sw_topology *topo, const sw_flow *flows, uint32_t n) {
     double t = 0;
-    if (op->n_flows < 2 || disjoint(topo, op)) {
-        for (int i = 0; i < op->n_flows; i++) t = fmax(t, alone(topo, &op->flows[i]));
-        return op->fixed_s + t;
+    if (n < 2 || disjoint(topo, flows, n)) {
+        for (uint32_t i = 0; i < n; i++) t = fmax(t, alone(topo, &flows[i]));
+        return t;
     }
     sw_flow left[SW_FLOWS_MAX];
-    uint32_t n = op->n_flows;
-    for (uint32_t i = 0; i < n; i++) left[i] = op->flows[i];
+    for (uint32_t i = 0; i < n; i++) left[i] = flows[i];
     while (n) { /* to the next completion, at the rates of those that are left */
         double rate[SW_FLOWS_MAX], dt = INFINITY;
         sw_fair_share(topo, left, n, rate);
@@ -106,5 +105,18 @@ double sw_op_solo_s(const sw_topology *topo, const sw_op *op) {
         }
         n = kept;
     }
-    return op->fixed_s + t;
+    return t;
+}
+
+uint32_t sw_op_stage(const sw_op *op, uint32_t from) {
+    return from < op->second ? op->second : op->n_flows;
+}
+
+double sw_op_solo_s(const sw_topology *topo, const sw_op *op) {
+    double t = op->fixed_s;
+    for (uint32_t at = 0, end; at < op->n_flows; at = end) {
+        end = sw_op_stage(op, at);
+        t += together(topo, op->flows + at, end - at);
+    }
+    return t;
 }

@@ -6,7 +6,8 @@
  * flow     what the op asks of the machine while it runs: an amount over a path at up to a rate
  * An op starts when its queue is free, every op in `after` and the host op `issued_by` have ended,
  * and the window admits it (see backend.h). It then spends fixed_s, waits for its pager if it has
- * paged uses (pager.h), then all its flows start at once; it ends when the last ends.
+ * paged uses (pager.h), then all its flows start at once; it ends when the last ends. (They may
+ * come in two stages: what a thread reads, then what it computes.)
  *
  * Ops, their uses and after lists are owned by the plan and valid until the op has been waited for.
  */
@@ -97,9 +98,10 @@ typedef struct sw_op {
     uint8_t kind;           /* sw_op_kind */
     uint8_t cat, cat_fixed; /* sw_cat of its flows and of fixed_s */
     uint8_t n_flows;
-    uint8_t phase;        /* sw_phase (trace.h) of that step */
-    uint32_t step;        /* step that it serves, from 0 */
-    uint64_t event;       /* sequence number of the trace event that caused it; 0 none */
+    uint8_t second; /* flows from this one on begin when all before it have ended; 0: all at once */
+    uint8_t phase;  /* sw_phase (trace.h) of that step */
+    uint32_t step;  /* step that it serves, from 0 */
+    uint64_t event; /* sequence number of the trace event that caused it; 0 none */
     uint64_t needs_known; /* causality: the op whose end made this op's cause known; 0 none; also in
                              after */
     sw_work work;
@@ -115,9 +117,12 @@ typedef struct sw_done {
 } sw_done;
 
 /** Seconds that the op takes when nothing else runs: fixed_s plus the max-min fair completion of
- * its own flows (they can share resources with each other). Exact; O(flows^2 * path). This is the
+ * its own flows, stage by stage (they can share resources with each other). Exact; O(flows^2 * path). This is the
  * whole of `null`'s model and the reference for simgrid without contention. */
 double sw_op_solo_s(const sw_topology *topo, const sw_op *op);
+
+/** The first flow behind those of the stage that begins at flow `from`. */
+uint32_t sw_op_stage(const sw_op *op, uint32_t from);
 
 /** Max-min fair rates of n flows over the topology's resources with per-flow caps, by progressive
  * filling. rate[i] written, amount per second. A path that names a resource k times weighs k. n

@@ -77,6 +77,8 @@ static sw_status check_tier(const sw_topology *t, int i, sw_error *err) {
     if (!in(tier->res, t->n_res) || !in(tier->write_res, t->n_res))
         return bad(err, tier->name, "no bandwidth resource");
     if (!in_or_none(tier->unit, t->n_units)) return bad(err, tier->name, "no such unit");
+    if (!in_or_none(tier->time_path, t->n_paths))
+        return bad(err, tier->name, "the path of its time does not exist");
     bool reached = tier->unit >= 0;
     for (int k = 0; k < t->n_routes; k++)
         reached = reached || t->routes[k].src == i || t->routes[k].dst == i;

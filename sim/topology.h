@@ -82,6 +82,9 @@ typedef struct sw_tier {
     int16_t res;             /* its bandwidth (reads) */
     int16_t write_res;       /* its write bandwidth; the same resource for DRAM and VRAM */
     int16_t unit; /* the unit that it is local to (vram0 -> gpu0, ram -> cpu); first if several */
+    int16_t
+        time_path; /* a disk whose reads and writes share its time, each as much as it would take
+                          alone: the path that is just that time (SW_UNIT_RATE); -1: they do not */
 } sw_tier;
 
 /* How well kernels of one class use a unit: time = fixed + max(bytes / (memory * ceiling), flops /

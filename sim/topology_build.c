@@ -58,6 +58,7 @@ int16_t sw_topo_tier(sw_topology *t, const char *name, sw_tier_kind kind, uint64
     tier->res = res;
     tier->write_res = write_res;
     tier->unit = -1;
+    tier->time_path = -1;
     return (int16_t)t->n_tiers++;
 }
 

@@ -149,7 +149,7 @@ static void begin(sw_calibration *c, const sw_cal_options *o) {
                           .memory_Bps = 60e9,
                           .io_read_core_Bps = 20e9,
                           .io_write_core_Bps = 20e9,
-                          .disk_Bps = 20e9,
+                          .disk_serves = 2,
                           .link_Bps = 1e12};
     cpu_set_t set;
     c->cpus = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
@@ -225,7 +225,6 @@ static double mix_size(const sw_series *x) {
 }
 
 static sw_status measure_mixes(session *s, int round, sw_error *err) {
-    double wake[1];
     for (int m = 0; m < s->c->n_mixes; m++) {
         sw_cal_mix *x = &s->c->mix[m];
         sw_stream st[3];
@@ -241,11 +240,19 @@ static sw_status measure_mixes(session *s, int round, sw_error *err) {
         for (int i = 0; i < x->n; i++) x->raw[i][round] = at_once[i] / alone[i];
         step(s);
     }
-    sw_stream turns = stream_of(&s->topo, SW_SERIES_H2D, 0, 1e-5, PROBE_S);
+    return SW_OK;
+}
+
+/* What an op takes, waiting included, when copies and kernels take turns, less what it takes of
+ * itself. */
+static sw_status measure_wake(session *s, int round, sw_error *err) {
+    const sw_series *copy = &s->c->series[SW_SERIES_H2D], *read = &s->c->series[SW_SERIES_GPU_READ];
+    double size = copy->point[1].size, both = op_s(copy, size) + op_s(read, size), turn;
+    sw_stream turns = stream_of(&s->topo, SW_SERIES_H2D, size, both / 2 + 1e-5, PROBE_S);
     turns.unit = (int16_t)sw_topology_unit(&s->topo, SW_UNIT_GPU);
     turns.kind = SW_STREAM_TURNS;
-    SW_TRY(sw_probe_run(&s->probe, &turns, 1, wake, err));
-    s->c->wake_raw[round] = wake[0];
+    SW_TRY(sw_probe_run(&s->probe, &turns, 1, &turn, err));
+    s->c->wake_raw[round] = fmax(0, turn - both / 2);
     return SW_OK;
 }
 
@@ -369,8 +376,7 @@ static sw_status fit_mixes(session *s, sw_error *err) {
     const unknown u[] = {
         {&c->memory_Bps, one, one * c->cpus * 2, false},
         {&c->cores, c->cpus * 0.5, c->cpus, real},
-        {&c->disk_Bps, c->series[SW_SERIES_NVME_READ].rate / 2,
-         c->series[SW_SERIES_NVME_READ].rate + c->series[SW_SERIES_NVME_WRITE].rate, false},
+        {&c->disk_serves, 1, 2, false},
         {&c->link_Bps, c->series[SW_SERIES_H2D].rate,
          c->series[SW_SERIES_H2D].rate + c->series[SW_SERIES_D2H].rate, !real},
         {&c->io_read_core_Bps, c->series[SW_SERIES_NVME_READ].rate, 200e9, real},
@@ -379,7 +385,7 @@ static sw_status fit_mixes(session *s, sw_error *err) {
     if (real) c->cores = c->cpus, c->io_read_core_Bps = c->io_write_core_Bps = 200e9;
     c->memory_Bps = one * sqrt(c->cpus);
     c->link_Bps = c->series[SW_SERIES_H2D].rate + c->series[SW_SERIES_D2H].rate;
-    c->disk_Bps = c->series[SW_SERIES_NVME_READ].rate + c->series[SW_SERIES_NVME_WRITE].rate;
+    c->disk_serves = 2;
     double best;
     for (int sweep = 0; sweep < 5; sweep++)
         for (int k = 0; k < UNKNOWNS; k++) {
@@ -409,7 +415,9 @@ static void conclude(sw_calibration *c, int rounds) {
     for (int m = 0; m < c->n_mixes; m++)
         for (int i = 0; i < c->mix[m].n; i++)
             c->mix[m].slower[i] = fmax(1, quantile(c->mix[m].raw[i], rounds, 0.5));
-    c->wake_s = quantile(c->wake_raw, rounds, 0.5);
+    c->wake_s = 0; /* a mean: it takes few values, by which processor a thread was put on */
+    for (int i = 0; i < rounds * SW_CAL_WAKES; i++)
+        c->wake_s += c->wake_raw[i] / (rounds * SW_CAL_WAKES);
     c->rounds = rounds;
 }
 
@@ -444,6 +452,8 @@ sw_status sw_calibrate(const sw_cal_options *o, sw_calibration *c, sw_error *err
         st = measure_series(s, round, err);
         if (!round && !st) conclude(c, 1); /* so that mixes know how long ops take */
         if (!st) st = measure_mixes(s, round, err);
+        for (int i = 0; i < SW_CAL_WAKES && !st; i++)
+            st = measure_wake(s, round * SW_CAL_WAKES + i, err);
         if (!st) st = measure_disk(s, round, err);
         if (!st) conclude(c, round + 1);
         if (round == rounds - 1 && c->noise > calm && rounds < most) {

@@ -28,7 +28,7 @@ typedef enum sw_series_id {
     SW_SERIES_COUNT
 } sw_series_id;
 
-enum { SW_CAL_SIZES = 8, SW_CAL_ROUNDS_MAX = 25, SW_CAL_MIXES_MAX = 64 };
+enum { SW_CAL_SIZES = 8, SW_CAL_ROUNDS_MAX = 25, SW_CAL_MIXES_MAX = 64, SW_CAL_WAKES = 4 };
 
 typedef struct sw_cal_point {
     double size;      /* bytes, or flops of a MATH series */
@@ -69,10 +69,10 @@ typedef struct sw_calibration {
     int n_mixes, rounds, cpus;
     bool emulated;   /* the GPU is threads of the CPU */
     double link_Bps; /* both directions of a link together, from the mixes; emulated: none */
-    double memory_Bps, cores, io_read_core_Bps, io_write_core_Bps, disk_Bps; /* from the mixes */
-    double wake_s, wake_raw[SW_CAL_ROUNDS_MAX]; /* waiting for another queue */
-    double noise;                               /* median of the points' spreads */
-    double mix_error;                           /* median |log(fit/measured)| of the mixes */
+    double memory_Bps, cores, io_read_core_Bps, io_write_core_Bps, disk_serves; /* from the mixes */
+    double wake_s, wake_raw[SW_CAL_ROUNDS_MAX * SW_CAL_WAKES]; /* waiting for another queue */
+    double noise;                                              /* median of the points' spreads */
+    double mix_error; /* median |log(fit/measured)| of the mixes */
 } sw_calibration;
 
 typedef struct sw_cal_options {

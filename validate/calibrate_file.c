@@ -109,7 +109,8 @@ char *sw_calibration_yaml(const sw_calibration *c) {
     fputs("  write:\n", f);
     fixed_of(f, "    latency", &s[SW_SERIES_NVME_WRITE]);
     rate_of(f, "    max", &s[SW_SERIES_NVME_WRITE], "B");
-    figure(f, "  both", rate(b, c->disk_Bps, "B"), "read and written together, from the mixes");
+    snprintf(b, sizeof b, "%.3g", c->disk_serves);
+    figure(f, "  serves", b, "reading and writing at once, from the mixes");
     fputs("  core:\n", f);
     figure(f, "    read", rate(b, c->io_read_core_Bps, "B"), "bytes a core moves, from the mixes");
     figure(f, "    write", rate(b, c->io_write_core_Bps, "B"),

@@ -42,7 +42,8 @@ static void machine(sw_case *c, const plan *p, double vram, double ram) {
     size_t at = strlen(c->text);
     snprintf(c->text + at, sizeof c->text - at,
              "spillway: 1\nmachine: {use: \"%s\", gpu: {memory: {capacity: %.0f KiB}}, "
-             "ram: %.0f KiB}\nruntime: ideal\n",
+             "ram: %.0f KiB}\nruntime: ideal\n"
+             "allocator: {name: best_fit, granule: 4 KiB}\n", /* what O_DIRECT asks for */
              p->machine, ceil(vram / KIB), ceil(ram / KIB));
 }
 
@@ -92,9 +93,16 @@ void sw_matrix_fill(sw_matrix *m, const char *path, bool quick) {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         for (int b = 0; b < 3; b++)
             for (int f = 0; f < 3; f++)
-                if (!quick || (b == 1 && f == 1))
+                if (quick || i == 1 || i == 2 ? b == 1 && (f == 1 || !quick) : true)
                     synthetic(m, &p, all[i].policy, all[i].options, blocks[b], flops[f], &in_ram,
                               0.5, "");
+    /* Copies and kernels that want more of the memory than there is. */
+    static const char *const depths[] = {"depth: 1", "depth: 2", "depth: 4"};
+    static const double sizes[] = {512 * KIB, 2 * MIB, 4 * MIB};
+    for (int d = 0; d < 3; d++)
+        for (int b = 0; b < (quick ? 0 : 3); b++)
+            for (int f = 0; f < 2; f++)
+                synthetic(m, &p, "prefetch", depths[d], sizes[b], f * 0.25, &in_ram, 0.5, "");
     for (int f = 0; f < (quick ? 1 : 3); f++)
         synthetic(m, &p, "resident", "", MIB, flops[f], &in_ram, 1.25, "");
     static const char *const extras[] = {"pattern: random", "pattern: zipf, vary: true",

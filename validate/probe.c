@@ -13,7 +13,7 @@ enum { WARM_UP = 4, GUARD = 1 << 20 };
 sw_status sw_stream_op(const sw_topology *t, const sw_stream *s, sw_op *op, sw_error *err) {
     double read[SW_TIERS_MAX] = {0}, write[SW_TIERS_MAX] = {0};
     *op = (sw_op){.unit = -1, .name = s->name, .kind = SW_OP_JOIN};
-    if (s->kind == SW_STREAM_COPY) {
+    if (s->kind == SW_STREAM_COPY || s->kind == SW_STREAM_TURNS) {
         const sw_route *r = &t->routes[t->route_of[s->src][s->dst][s->pageable]];
         op->kind = SW_OP_COPY;
         op->queue = (uint16_t)r->queue;
@@ -21,7 +21,7 @@ sw_status sw_stream_op(const sw_topology *t, const sw_stream *s, sw_op *op, sw_e
         return SW_OK;
     }
     op->queue = (uint16_t)t->units[s->unit].queue;
-    if (s->kind == SW_STREAM_EMPTY || s->kind == SW_STREAM_TURNS) return SW_OK;
+    if (s->kind == SW_STREAM_EMPTY) return SW_OK;
     op->kind = SW_OP_COMPUTE;
     op->unit = s->unit;
     op->work = (sw_work){s->flops, s->math, s->cls, 1};
@@ -31,6 +31,18 @@ sw_status sw_stream_op(const sw_topology *t, const sw_stream *s, sw_op *op, sw_e
 }
 
 /* --- one run ---------------------------------------------------------------------------------- */
+
+static bool copies(const sw_stream *s) {
+    return s->kind == SW_STREAM_COPY || s->kind == SW_STREAM_TURNS;
+}
+
+/* The kernels of TURNS. */
+static sw_stream reader(const sw_stream *s) {
+    sw_stream r = *s;
+    r.kind = SW_STREAM_READ;
+    r.src = s->dst;
+    return r;
+}
 
 typedef struct lane { /* a stream at work */
     const sw_stream *s;
@@ -71,7 +83,7 @@ static sw_status lay_out(run *r, lane *l, sw_error *err) {
     uint64_t bytes = l->extents * s->bytes;
     l->src_at = r->at[s->src];
     r->at[s->src] += bytes + GUARD;
-    if (s->kind == SW_STREAM_COPY) l->dst_at = r->at[s->dst], r->at[s->dst] += bytes + GUARD;
+    if (copies(s)) l->dst_at = r->at[s->dst], r->at[s->dst] += bytes + GUARD;
     l->first_block = r->blocks;
     r->blocks += l->extents * 2;
     return SW_OK;
@@ -93,7 +105,7 @@ static sw_status shrink(run *r, sw_error *err) {
 /* All of it is written once, so that no page is new. */
 static sw_status fill(run *r, const lane *l, sw_error *err) {
     const sw_stream *s = l->s;
-    bool copy = s->kind == SW_STREAM_COPY;
+    bool copy = copies(s);
     for (uint32_t i = 0; i < l->extents; i++) {
         if (copy)
             SW_TRY(place(r, l->first_block + l->extents + i, s->bytes, s->dst,
@@ -105,21 +117,20 @@ static sw_status fill(run *r, const lane *l, sw_error *err) {
 
 /* The lane's k-th op, as number `id` of the run. */
 static sw_status make(run *r, lane *l, uint32_t k, uint64_t id, sw_error *err) {
-    const sw_stream *s = l->s;
+    const sw_stream *s = l->s, kernel = reader(s);
     sw_op *op = &r->ops[id - 1];
     sw_use *u = &r->uses[2 * (id - 1)];
-    SW_TRY(sw_stream_op(r->p->topo, s, op, err));
+    bool turns = s->kind == SW_STREAM_TURNS, reads = turns && k % 2;
+    SW_TRY(sw_stream_op(r->p->topo, reads ? &kernel : s, op, err));
     op->id = id;
     op->uses = u;
-    if (s->kind == SW_STREAM_TURNS && k) {
-        if (k % 2)
-            op->queue = (uint16_t)r->p->topo->routes[r->p->topo->route_of[s->src][s->dst][0]].queue;
+    if (turns && k) {
         r->after[id - 1] = id - (uint64_t)r->n; /* lanes take turns: the one before on this lane */
         op->after = &r->after[id - 1];
         op->n_after = 1;
     }
     if (!s->bytes) return SW_OK;
-    uint32_t e = k % l->extents;
+    uint32_t e = (turns ? k / 2 : k) % l->extents;
     u[0] = (sw_use){.block = l->first_block + e,
                     .tier = s->src,
                     .mode = s->kind == SW_STREAM_WRITE ? SW_WRITE : SW_READ,
@@ -128,7 +139,8 @@ static sw_status make(run *r, lane *l, uint32_t k, uint64_t id, sw_error *err) {
                     .touched = s->bytes};
     if (s->kind == SW_STREAM_WRITE) u[0].version = ++l->version[e];
     op->n_uses = 1;
-    if (s->kind != SW_STREAM_COPY) return SW_OK;
+    if (reads) u[0].tier = s->dst, u[0].addr = l->dst_at + e * s->bytes;
+    if (reads || !copies(s)) return SW_OK;
     u[1] = u[0];
     u[1].tier = s->dst, u[1].mode = SW_WRITE, u[1].addr = l->dst_at + e * s->bytes;
     op->n_uses = 2;

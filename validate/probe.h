@@ -15,8 +15,8 @@ typedef enum sw_stream_kind {
     SW_STREAM_WRITE, /* a kernel writes src */
     SW_STREAM_MATH,  /* a kernel computes; it reads nothing */
     SW_STREAM_EMPTY, /* nothing: what an op costs */
-    SW_STREAM_TURNS  /* nothing, by turns on the queue and on the unit's: what waiting for another
-                        queue costs */
+    SW_STREAM_TURNS  /* copies, and kernels of `unit` that read what came, by turns, each waiting
+                        for the one before: what waiting for another queue costs */
 } sw_stream_kind;
 
 typedef struct sw_stream {

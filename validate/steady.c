@@ -8,6 +8,7 @@ enum { OPS = 24 }; /* of the slowest stream */
 typedef struct lane {
     sw_op op;
     double wait_s, left[SW_FLOWS_MAX]; /* of the op at hand */
+    uint32_t at, end;                  /* its flows of this stage */
     double first_s, last_s;
     int n_done;
 } lane;
@@ -15,12 +16,20 @@ typedef struct lane {
 static void begin(lane *l) {
     l->wait_s = l->op.fixed_s;
     for (int k = 0; k < l->op.n_flows; k++) l->left[k] = l->op.flows[k].amount;
+    l->at = 0, l->end = sw_op_stage(&l->op, 0);
 }
 
-static bool ended(const lane *l) {
-    for (int k = 0; k < l->op.n_flows; k++)
-        if (l->left[k] > l->op.flows[k].amount * 1e-9) return false;
-    return l->wait_s <= 1e-15;
+static bool open(const lane *l, uint32_t k) {
+    return l->left[k] > l->op.flows[k].amount * 1e-9;
+}
+
+/* Goes on to the next stage if this one is over. */
+static bool ended(lane *l) {
+    if (l->wait_s > 1e-15) return false;
+    for (; l->at < l->end; l->at = l->end, l->end = sw_op_stage(&l->op, l->at))
+        for (uint32_t k = l->at; k < l->end; k++)
+            if (open(l, k)) return false;
+    return true;
 }
 
 sw_status sw_steady(const sw_topology *t, const sw_stream *streams, int n, double *op_s,
@@ -33,7 +42,7 @@ sw_status sw_steady(const sw_topology *t, const sw_stream *streams, int n, doubl
         begin(&lanes[i]);
     }
     for (int guard = 0; fewest < OPS && guard < 1000000; guard++) {
-        sw_flow flows[SW_STREAMS_MAX * SW_FLOWS_MAX];
+        sw_flow flows[SW_STREAMS_MAX * SW_FLOWS_MAX] = {0};
         double *left[SW_STREAMS_MAX * SW_FLOWS_MAX], rate[SW_STREAMS_MAX * SW_FLOWS_MAX];
         double dt = INFINITY;
         uint32_t m = 0;
@@ -43,9 +52,8 @@ sw_status sw_steady(const sw_topology *t, const sw_stream *streams, int n, doubl
                 dt = fmin(dt, l->wait_s);
                 continue;
             }
-            for (int k = 0; k < l->op.n_flows; k++)
-                if (l->left[k] > l->op.flows[k].amount * 1e-9)
-                    flows[m] = l->op.flows[k], left[m++] = &l->left[k];
+            for (uint32_t k = l->at; k < l->end; k++)
+                if (open(l, k)) flows[m] = l->op.flows[k], left[m++] = &l->left[k];
         }
         sw_fair_share(t, flows, m, rate);
         for (uint32_t k = 0; k < m; k++) dt = fmin(dt, *left[k] / rate[k]);

@@ -348,7 +348,7 @@ static void emulated_gpu(void) {
         "cpu: {memory: {bandwidth: 36 GB/s, achievable: 1}, cores: 1.8, core_bandwidth: 25 GB/s, "
         "compute: {fp32: 72 GFLOP/s}}, link: {h2d: 11 GB/s, d2h: 12 GB/s, latency: 2 us, "
         "pageable: {dma: true}}, nvme: {read: {latency: 70 us, max: 2 GB/s}, write: {max: 1 GB/s}, "
-        "both: 2.5 GB/s, core: {read: 10 GB/s}}, gds: true, wake: 5 us}");
+        "serves: 1.2, core: {read: 10 GB/s}}, gds: true, wake: 5 us}");
     const sw_unit *gpu = &topo.units[unit("gpu0")], *cpu = &topo.units[unit("cpu")];
     const sw_route *r = route("ram", "vram0", 0);
     CHECK(gpu->core_of == unit("cpu") && cpu->core_of == unit("cpu"));
@@ -359,7 +359,9 @@ static void emulated_gpu(void) {
     CHECK_REL(topo.ports[unit("gpu0")][tier("vram0")].write_Bps, 20e9, 1e-12);
     CHECK_REL(cpu->peak[SW_FP32], 40e9, 1e-12); /* one thread, as the GPU */
     r = route("nvme0", "vram0", 0);
-    CHECK_STR(path(r->path), "nvme0.read nvme0.both ram");
+    CHECK_STR(path(r->path), "nvme0.read ram");
+    CHECK_STR(path(topo.tiers[tier("nvme0")].time_path), "nvme0.time");
+    CHECK_REL(rate("nvme0.time"), 1.2 * SW_UNIT_RATE, 1e-12);
     CHECK_REL(r->latency_s, 70e-6, 1e-12);
     CHECK(r->driver == unit("cpu"));
     CHECK_REL(r->core_Bps, 10e9, 1e-12);
@@ -371,9 +373,11 @@ static void emulated_gpu(void) {
     double read[SW_TIERS_MAX] = {0}, write[SW_TIERS_MAX] = {0};
     read[tier("vram0")] = 25e6;
     CHECK_INT(sw_cost_kernel(&topo, 0, read, write, &op, &error), SW_OK);
-    CHECK_INT(op.n_flows, 2);
+    CHECK_INT(op.n_flows, 3);
+    CHECK_INT(op.second, 2);
     CHECK_REL(sw_op_solo_s(&topo, &op), 1e-6 + 1.1e-3, 1e-9);
-    CHECK_REL(op.flows[1].amount, 1.1e-3 * SW_UNIT_RATE / 1.8, 1e-9);
+    CHECK_REL(op.flows[1].amount, 1e-3 * SW_UNIT_RATE / 1.8, 1e-9);
+    CHECK_REL(op.flows[2].amount, 0.1e-3 * SW_UNIT_RATE / 1.8, 1e-9);
 }
 
 SW_TESTS("machines", {"an emulated GPU", emulated_gpu},
